@@ -1,0 +1,1 @@
+"""The knowledge-graph platform that runs on lanework."""
