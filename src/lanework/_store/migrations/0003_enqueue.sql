@@ -1,0 +1,144 @@
+-- Submitting. The state a job starts in is decided here and nowhere else, whoever submits it.
+
+create function lanework.first_status(p_run_at timestamptz, p_now timestamptz)
+returns lanework.job_status language sql immutable parallel safe
+return case when p_run_at > p_now then 'scheduled'::lanework.job_status else 'approved' end;
+
+-- Bulk submits copy rows in. They may not start in a state that a submit does not give.
+create function lanework.check_new_jobs() returns trigger
+language plpgsql as $$
+begin
+    if exists (
+        select from added
+        where status not in ('approved', 'scheduled') or (status = 'scheduled') <> (run_at is not null)
+           or attempt <> 0 or tries_used <> 0 or claim_id is not null
+    ) then
+        raise exception 'new jobs start as approved, or as scheduled with a run_at; nothing was stored'
+            using errcode = 'LW300';
+    end if;
+    return null;
+end $$;
+create trigger check_new_jobs after insert on lanework.jobs
+    referencing new table as added for each statement execute function lanework.check_new_jobs();
+
+-- A hint to the workers of a lane. `behind` says that a row may have appeared behind their remembered positions.
+-- Inside somebody's transaction only while the server's notification queue is far from full: a hint must not be able
+-- to stop a commit.
+create function lanework.hint(p_lane text) returns void
+language plpgsql as $$
+begin
+    if pg_notification_queue_usage() < 0.25 then
+        perform pg_notify('lanework', p_lane || ' behind');
+    end if;
+end $$;
+
+create function lanework.enqueue(
+    type text,
+    payload jsonb default '{}',
+    priority int default null,
+    run_at timestamptz default null,
+    idempotency_key text default null,
+    owner text default null,
+    tags text[] default null,
+    max_age interval default null,
+    max_tries int default null,
+    version int default 1,
+    hint boolean default true
+) returns bigint
+language plpgsql as $$
+#variable_conflict use_column
+declare
+    t lanework.job_types%rowtype;
+    k lanework.keys%rowtype;
+    v_now timestamptz := lanework.now();
+    v_id bigint;
+    v_hash bytea;
+begin
+    select * into t from lanework.job_types j where j.name = enqueue.type;
+    if not found then
+        raise exception 'type: no job type is called %; declare it in code and start a worker, or check the name',
+            coalesce(quote_literal(enqueue.type), 'null') using errcode = 'LW301';
+    end if;
+    if payload is null or jsonb_typeof(payload) <> 'object' then
+        raise exception 'payload: expected a JSON object, got %', coalesce(jsonb_typeof(payload), 'null') using errcode = 'LW300';
+    elsif octet_length(payload::text) > 262144 then
+        raise exception 'payload: % bytes are over the limit of 262144; store the data elsewhere and pass its key',
+            octet_length(payload::text) using errcode = 'LW300';
+    elsif priority not between -1000 and 1000 then
+        raise exception 'priority: expected -1000 to 1000, got %', priority using errcode = 'LW300';
+    elsif max_tries not between 1 and 100 then
+        raise exception 'max_tries: expected 1 to 100, got %', max_tries using errcode = 'LW300';
+    elsif version not between 1 and 32767 then
+        raise exception 'version: expected 1 to 32767, got %', version using errcode = 'LW300';
+    elsif run_at is not null and run_at not between '2000-01-01Z' and '2200-01-01Z' then
+        raise exception 'run_at: expected a moment between the years 2000 and 2200, got %', run_at using errcode = 'LW300';
+    elsif max_age <= interval '0' or max_age > interval '100 years' then
+        raise exception 'max_age: expected more than nothing and at most 100 years, got %', max_age using errcode = 'LW300';
+    elsif length(owner) > 200 then
+        raise exception 'owner: % characters are over the limit of 200', length(owner) using errcode = 'LW300';
+    elsif length(idempotency_key) not between 1 and 200 then
+        raise exception 'idempotency_key: expected 1 to 200 characters, got %', length(idempotency_key) using errcode = 'LW300';
+    elsif cardinality(tags) > 20 or length(array_to_string(tags, '')) > 2000 or array_position(tags, null) is not null then
+        raise exception 'tags: expected at most 20 texts of at most 100 characters' using errcode = 'LW300';
+    end if;
+
+    v_id := nextval('lanework.job_ids');
+    if idempotency_key is not null then
+        v_hash := sha256(convert_to(enqueue.type || ' ' || version || ' ' || payload::text, 'UTF8'));
+        -- waits for a concurrent submit of the same key, so that exactly one of the two makes the job
+        insert into lanework.keys values (coalesce(enqueue.owner, ''), idempotency_key, v_hash, v_id, v_now)
+        on conflict on constraint keys_pkey do nothing;
+        if not found then
+            select * into k from lanework.keys s where s.owner = coalesce(enqueue.owner, '') and s.key = idempotency_key for update;
+            if not found then -- not visible to this transaction's snapshot
+                raise exception 'idempotency_key: another transaction has just used it' using errcode = '40001';
+            elsif lanework.key_expired(k.job_id, k.created_at, v_now) then
+                update lanework.keys s set body_hash = v_hash, job_id = v_id, created_at = v_now
+                where s.owner = k.owner and s.key = k.key;
+            elsif k.body_hash <> v_hash then
+                raise exception 'idempotency_key: % belongs to job %, which has another type or payload',
+                    quote_literal(idempotency_key), k.job_id using errcode = 'LW302';
+            else
+                return k.job_id;
+            end if;
+        end if;
+    end if;
+
+    insert into lanework.jobs (id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload)
+    values (
+        v_id, v_now, case when run_at > v_now then run_at end,
+        v_now + coalesce(max_age, make_interval(secs => t.max_age_s)),
+        lanework.first_status(run_at, v_now), t.id, -coalesce(priority, t.priority), version,
+        coalesce(max_tries, t.max_tries), owner, tags, payload);
+    if hint then
+        perform lanework.hint(t.lane);
+    end if;
+    return v_id;
+end $$;
+
+-- A key is remembered for a while after its job has ended; the job itself may have left earlier.
+create function lanework.key_expired(p_job bigint, p_since timestamptz, p_now timestamptz) returns boolean
+language sql stable as $$
+    select not exists (select from lanework.jobs where id = p_job)
+       and p_now - coalesce(
+               (select finished_at from lanework.jobs_done where id = p_job),
+               (select finished_at from lanework.jobs_failed where id = p_job),
+               p_since
+           ) > (select keep from lanework.lifetimes where thing = 'keys')
+$$;
+
+-- Bulk submits reserve their ids first, so that their handles are known before the rows are copied.
+create function lanework.prepare_bulk(p_type text, p_count int)
+returns table (ids bigint[], type_id int, lane text, priority smallint, max_tries smallint, max_age_s double precision, now timestamptz)
+language plpgsql as $$
+#variable_conflict use_column
+begin
+    return query
+        select (select array_agg(nextval('lanework.job_ids')) from generate_series(1, p_count)),
+               t.id, t.lane, t.priority, t.max_tries, t.max_age_s, lanework.now()
+        from lanework.job_types t where t.name = p_type;
+    if not found then
+        raise exception 'type: no job type is called %; declare it in code and start a worker, or check the name',
+            quote_literal(p_type) using errcode = 'LW301';
+    end if;
+end $$;

@@ -1,0 +1,160 @@
+-- Claiming. One volatile function: each statement in it has a snapshot of its own, so what is read after the lane's lock is
+-- not older than the lock. Plans are pinned by the function's own settings: a table that was never analysed must not
+-- cost fifty times more.
+
+-- A fence rises with every claim on this server, and across a promotion (timeline) or a restore (epoch).
+create function lanework.fence_base() returns bigint
+language sql volatile as $$
+    select ((('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int)::bigint
+            + (select value from lanework.facts where name = 'fence_epoch')) << 44
+$$;
+
+create function lanework.lane_lock(p_lane int) returns void
+language sql volatile as $$ select pg_advisory_xact_lock(1279350095, p_lane) $$;
+
+-- Slots of a lane that are free for one worker. Exact only under the lane's lock; a look without it saves the lock.
+create function lanework.free_slots(p_lane lanework.lanes, p_worker bigint, p_used int, p_want int) returns int
+language plpgsql volatile as $$
+begin
+    if not p_lane.enabled then return 0; end if;
+    return least(
+        p_want,
+        p_lane.worker_slots - p_used,
+        p_lane.max_slots - p_used - (
+            select coalesce(sum(u.used), 0) from lanework.lane_use u
+            where u.lane_id = p_lane.id and u.worker_id <> p_worker));
+end $$;
+
+create function lanework.use_lane(p_lane int, p_worker bigint, p_used int) returns void
+language plpgsql volatile as $$
+begin
+    update lanework.lane_use u set used = p_used where u.lane_id = p_lane and u.worker_id = p_worker;
+    if not found then
+        insert into lanework.lane_use values (p_lane, p_worker, p_used);
+    end if;
+end $$;
+
+create function lanework.use_types(p_worker bigint, p_types int[], p_used int[]) returns void
+language sql volatile as $$
+    insert into lanework.type_use
+    select t, p_worker, u from unnest(p_types, p_used) as x(t, u)
+    on conflict (type_id, worker_id) do update set used = excluded.used
+$$;
+
+-- Claims up to p_want jobs of one lane for one worker, in the order priority, created_at, id.
+--
+-- p_used      bodies this worker has in the lane now; p_capped/p_capped_used the same for types with a limit of their own
+-- p_type …    ranges of the claim index to look at, each from a remembered position (exclusive) up to a rank (exclusive):
+--             what lies before a position was claimed already and may be dead rows that a snapshot keeps alive
+create function lanework.claim(
+    p_worker bigint, p_lane int, p_no bigint, p_claim uuid, p_want int, p_used int,
+    p_capped int[], p_capped_used int[],
+    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[]
+) returns table (
+    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, max_tries smallint, losses smallint,
+    version smallint, rank smallint, suspect boolean, created_at timestamptz, deadline timestamptz, owner text, bytes int
+)
+language plpgsql volatile
+set lock_timeout = '300ms'
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_lane lanework.lanes%rowtype;
+    v_free int;
+    v_each int;
+    v_cap int;
+    v_now timestamptz;
+    v_base bigint;
+    v_ids bigint[];
+    v_live int[];
+    v_heads int;
+    v_type int;
+begin
+    -- declaring this worker dead takes FOR UPDATE here: a claim either commits before that, or does not happen
+    perform from lanework.workers w where w.id = p_worker and w.state = 'active' for key share;
+    if not found then
+        raise exception 'worker % is not active', p_worker using errcode = 'LW401';
+    end if;
+    select * into v_lane from lanework.lanes l where l.id = p_lane;
+    if not found or lanework.free_slots(v_lane, p_worker, p_used, p_want) <= 0 then return; end if;
+
+    -- which ranges have anything? (without the lock: most looks of an idle lane end here)
+    select array_agg(r.n), count(*) into v_live, v_heads
+    from unnest(p_type, p_version, p_rank, p_at, p_id, p_below) with ordinality as r(type, version, rank, at, id, below, n)
+    cross join lateral (
+        select from lanework.jobs j
+        where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
+          and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
+        order by j.rank, j.created_at, j.id limit 1) h;
+    if v_heads = 0 then return; end if;
+
+    perform lanework.lane_lock(p_lane);
+    select * into v_lane from lanework.lanes l where l.id = p_lane;
+    v_free := lanework.free_slots(v_lane, p_worker, p_used, p_want);
+    if v_free <= 0 then return; end if;
+    v_now := lanework.now();
+    v_base := lanework.fence_base();
+
+    if v_heads = 1 and p_capped = '{}' then
+        v_type := p_type[v_live[1]];
+        if not exists (select from lanework.job_types t where t.id = v_type and t.lane = v_lane.name and t.concurrency is null) then
+            return;
+        end if;
+        select array_agg(x.id) into v_ids from (
+            select j.id from lanework.jobs j
+            where j.status = 'approved' and j.type_id = v_type and j.rank < p_below[v_live[1]]
+              and (j.rank, j.created_at, j.id) > (p_rank[v_live[1]], p_at[v_live[1]], p_id[v_live[1]])
+              and j.version <= p_version[v_live[1]]
+            order by j.rank, j.created_at, j.id limit v_free
+            for no key update skip locked) x;
+    else
+        -- Each range gives at most v_each rows; beyond the last row of a range that may have more, nothing is taken: order
+        -- holds, and the next call goes on from there.
+        v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 1);
+        with ranges as (
+            select r.*, coalesce(
+                t.concurrency - coalesce(p_capped_used[array_position(p_capped, t.id)], 0) - (
+                    select coalesce(sum(u.used), 0)::int from lanework.type_use u
+                    where u.type_id = t.id and u.worker_id <> p_worker),
+                v_free) as room
+            from unnest(v_live) as live(n)
+            cross join lateral (select p_type[n] as type, p_version[n] as version, p_rank[n] as rank, p_at[n] as at, p_id[n] as id, p_below[n] as below) r
+            join lanework.job_types t on t.id = r.type and t.lane = v_lane.name
+        ), found as materialized (
+            select r.n, r.room, r.type, x.id, x.rank, x.created_at,
+                   row_number() over (partition by r.type order by x.rank, x.created_at, x.id) as nth,
+                   row_number() over (partition by r.n order by x.rank, x.created_at, x.id) as step
+            from ranges r
+            cross join lateral (
+                select j.id, j.rank, j.created_at from lanework.jobs j
+                where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
+                  and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
+                order by j.rank, j.created_at, j.id limit least(v_each, greatest(r.room, 0))) x
+        ), edge as (
+            select f.rank, f.created_at, f.id from found f
+            where f.step = v_each and f.nth < f.room order by f.rank, f.created_at, f.id limit 1
+        ), chosen as materialized (
+            select f.id from found f
+            where f.nth <= f.room
+              and not exists (select from edge e where (f.rank, f.created_at, f.id) > (e.rank, e.created_at, e.id))
+            order by f.rank, f.created_at, f.id limit v_free
+        ), locked as (
+            select j.id from chosen c join lanework.jobs j on j.id = c.id
+            where j.status = 'approved' order by j.id for no key update of j skip locked)
+        select array_agg(l.id) into v_ids from locked l;
+    end if;
+    if v_ids is null then return; end if;
+
+    insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
+    perform lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids));
+    return query
+        update lanework.jobs j
+        set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
+            worker_id = p_worker, lane_id = p_lane, run_at = null
+        from unnest(v_ids) as v(id)
+        where j.id = v.id
+        returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.max_tries, j.losses,
+                  j.version, j.rank, j.suspect, j.created_at, j.deadline, j.owner, pg_column_size(j.payload);
+end $$;

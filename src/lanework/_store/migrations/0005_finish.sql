@@ -1,0 +1,176 @@
+-- Ending a run. The guard of every statement here is (id, attempt, claim_id, running).
+
+create function lanework.completed(
+    p_worker bigint, p_ids bigint[], p_attempts int[], p_claims uuid[], p_results text[]
+) returns int
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_now timestamptz := lanework.now();
+    v_count int;
+begin
+    with gone as (
+        delete from lanework.jobs j
+        using unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result)
+        where j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
+        returning j.*, u.result
+    ), kept as (
+        insert into lanework.jobs_done (
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, result)
+        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'completed', g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.suspect, g.owner, g.session,
+               g.tags, g.payload, v_now, g.result::jsonb
+        from gone g
+        returning type_id, lane_id, claimed_at, created_at
+    ), counted as (
+        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, wait_s, run_s)
+        select date_trunc('minute', v_now), p_worker, k.lane_id, k.type_id, count(*),
+               sum(extract(epoch from k.claimed_at - k.created_at)), sum(extract(epoch from v_now - k.claimed_at))
+        from kept k group by k.lane_id, k.type_id
+        on conflict (minute, worker_id, lane_id, type_id) do update
+        set completed = r.completed + excluded.completed, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
+    )
+    select count(*) into v_count from kept;
+    if exists (select from lanework.stops) then
+        delete from lanework.stops s where s.job_id = any (p_ids)
+            and not exists (select from lanework.jobs j where j.id = s.job_id);
+    end if;
+    return v_count;
+end $$;
+
+-- Every other end of a run, as verdicts:
+--   action     retry | snooze | release | fail | cancel
+--   delay_s    when a retry or snooze may start again
+--   uses_try   a retry whose tries are used up is a failure
+--   loss       the process died while it ran this job alone: three of these are a crash loop
+--   suspect    the process died while it ran this job among others: it next runs alone
+--   error_class, error_code, error, traceback, cause, reason
+-- A cancel that was asked for wins over every way back into the queue.
+create function lanework.settle(
+    p_worker bigint, p_ids bigint[], p_attempts int[], p_claims uuid[], p_verdicts jsonb[]
+) returns table (id bigint, next lanework.job_status, lane_id int, run_at timestamptz)
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := lanework.now();
+begin
+    return query
+    with held as materialized (
+        select j.*, u.verdict as v, s.kind as stop_kind, s.reason as stop_reason,
+               j.tries_used + (u.verdict ->> 'uses_try')::boolean::int as new_tries,
+               j.losses + coalesce((u.verdict ->> 'loss')::boolean, false)::int as new_losses
+        from unnest(p_ids, p_attempts, p_claims, p_verdicts) as u(id, attempt, claim_id, verdict)
+        join lanework.jobs j on j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
+        left join lanework.stops s on s.job_id = j.id and s.kind = 'cancel'
+        order by j.id
+        for no key update of j
+    ), judged as materialized (
+        select h.*, case
+            when h.v ->> 'action' = 'cancel' or h.stop_kind is not null and h.v ->> 'action' <> 'fail' then 'cancelled'
+            when h.v ->> 'action' = 'fail' or h.new_losses >= 3 then 'failed'
+            when h.v ->> 'action' = 'retry' and h.new_tries >= h.max_tries then 'failed'
+            when coalesce((h.v ->> 'delay_s')::float8, 0) > 0 then 'scheduled'
+            else 'approved' end::lanework.job_status as next
+        from held h
+    ), gone as (
+        delete from lanework.jobs j using judged g where j.id = g.id and g.next in ('failed', 'cancelled')
+    ), cancelled as (
+        insert into lanework.jobs_done (
+            id, created_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, reason)
+        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'cancelled', g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.new_losses, g.suspect, g.owner,
+               g.session, g.tags, g.payload, v_now, coalesce(g.stop_reason, g.v ->> 'reason', '')
+        from judged g where g.next = 'cancelled'
+    ), failed as (
+        insert into lanework.jobs_failed (
+            id, created_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload,
+            finished_at, error_class, error_code, error)
+        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'failed', g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.new_tries, g.new_losses, g.suspect, g.owner,
+               g.session, g.tags, g.payload, v_now,
+               case when g.new_losses >= 3 then 'crash_loop' else coalesce(g.v ->> 'error_class', 'unknown') end,
+               g.v ->> 'error_code', coalesce(g.v ->> 'error', '')
+        from judged g where g.next = 'failed'
+    ), back as (
+        update lanework.jobs j
+        set status = g.next, tries_used = g.new_tries, losses = g.new_losses,
+            suspect = coalesce((g.v ->> 'suspect')::boolean, false) or coalesce((g.v ->> 'loss')::boolean, false),
+            run_at = case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end,
+            claim_id = null, worker_id = null
+        from judged g where j.id = g.id and g.next in ('approved', 'scheduled')
+    ), noted as (
+        insert into lanework.attempts
+        select g.id, g.attempt, g.worker_id, g.claimed_at, v_now,
+               case when g.next = 'cancelled' then 'cancelled' else g.v ->> 'action' end, g.v ->> 'error_class',
+               g.v ->> 'error_code', g.v ->> 'error', g.v ->> 'traceback', g.v ->> 'cause'
+        from judged g
+        on conflict do nothing
+    ), counted as (
+        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, failed, retried, cancelled)
+        select date_trunc('minute', v_now), coalesce(p_worker, 0), g.lane_id, g.type_id, count(*) filter (where g.next = 'failed'),
+               count(*) filter (where g.v ->> 'action' = 'retry' and g.next <> 'failed'), count(*) filter (where g.next = 'cancelled')
+        from judged g group by g.lane_id, g.type_id
+        on conflict (minute, worker_id, lane_id, type_id) do update
+        set failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
+    )
+    select g.id, g.next, g.lane_id,
+           case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
+    from judged g;
+    delete from lanework.stops s where s.job_id = any (p_ids);
+end $$;
+
+-- Did this worker itself end these runs? For a finish whose answer was lost: one that changes nothing is read back before it
+-- counts as a lost claim.
+create function lanework.read_back(p_worker bigint, p_ids bigint[], p_attempts int[], p_claims uuid[])
+returns table (id bigint, ended boolean) language sql stable as $$
+    select u.id,
+           exists (select from lanework.jobs_done d where d.id = u.id and d.claim_id = u.claim_id)
+           or exists (select from lanework.jobs_failed f where f.id = u.id and f.claim_id = u.claim_id)
+           or exists (
+               select from lanework.attempts a
+               where a.job_id = u.id and a.attempt = u.attempt and a.worker_id = p_worker and a.outcome <> 'release')
+    from unnest(p_ids, p_attempts, p_claims) as u(id, attempt, claim_id)
+$$;
+
+-- A worker's finishes and its next claim, in one round trip and one commit. The finishes come before the lane's lock.
+create function lanework.complete_and_claim(
+    p_worker bigint, p_lane int, p_no bigint, p_claim uuid, p_want int, p_used int, p_capped int[], p_capped_used int[],
+    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[],
+    p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[]
+) returns table (
+    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, max_tries smallint, losses smallint,
+    version smallint, rank smallint, suspect boolean, created_at timestamptz, deadline timestamptz, owner text, bytes int
+)
+language plpgsql volatile as $$
+#variable_conflict use_column
+declare
+    v_count int;
+begin
+    if p_done is not null then
+        v_count := lanework.completed(p_worker, p_done, p_done_attempts, p_done_claims, p_done_results);
+        -- one row with a negative id tells that some of the finishes changed nothing
+        if v_count < cardinality(p_done) then
+            return query select -v_count::bigint - 1, 0, 0, 0::bigint, 0::smallint, 0::smallint, 0::smallint, 0::smallint,
+                0::smallint, false, null::timestamptz, null::timestamptz, null::text, 0;
+        end if;
+    end if;
+    if p_done is not null or p_want = 0 then
+        perform lanework.use_lane(p_lane, p_worker, p_used);
+    end if;
+    if p_capped <> '{}' then
+        perform lanework.use_types(p_worker, p_capped, p_capped_used);
+    end if;
+    if p_want > 0 then
+        return query select * from lanework.claim(
+            p_worker, p_lane, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
+            p_type, p_version, p_rank, p_at, p_id, p_below);
+    end if;
+end $$;

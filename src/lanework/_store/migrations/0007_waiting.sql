@@ -1,0 +1,119 @@
+-- Jobs that wait for a moment, jobs that have waited too long, and jobs that somebody wants stopped.
+
+-- Makes due jobs claimable, a bounded number a call.
+create function lanework.promote(p_limit int default 500)
+returns table (lane text, promoted int)
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := lanework.now();
+begin
+    return query
+    with due as materialized (
+        select j.id from lanework.jobs j
+        where j.status = 'scheduled' and j.run_at <= v_now order by j.run_at, j.id limit p_limit
+        for no key update skip locked
+    ), woken as (
+        update lanework.jobs j set status = 'approved', run_at = null from due d where j.id = d.id returning j.type_id
+    )
+    select t.lane, count(*)::int from woken w join lanework.job_types t on t.id = w.type_id group by t.lane;
+end $$;
+
+-- Cancels one job. A queued one ends in this call; for a running one the request is stored, and whatever ends the run honours
+-- it. Answers 'cancelled', 'stopping', or the final state that came first.
+create function lanework.cancel(p_id bigint, p_by text default '', p_reason text default '') returns text
+language plpgsql volatile as $$
+declare
+    j lanework.jobs%rowtype;
+    v_now timestamptz := lanework.now();
+    v_final text;
+begin
+    select * into j from lanework.jobs where id = p_id;
+    if found and j.status <> 'running' then
+        -- waits for a claim or a promotion of this row to commit, then looks again
+        select * into j from lanework.jobs where id = p_id for no key update;
+    end if;
+    if found and j.status <> 'running' then
+        delete from lanework.jobs where id = p_id;
+        insert into lanework.jobs_done (
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, reason)
+        values (
+            j.id, j.created_at, j.run_at, j.deadline, j.claimed_at, j.worker_id, j.parent, j.claim_id, 'cancelled', j.type_id,
+            j.attempt, j.lane_id, j.rank, j.version, j.max_tries, j.tries_used, j.losses, j.suspect, j.owner, j.session,
+            j.tags, j.payload, v_now, p_reason);
+        delete from lanework.stops where job_id = p_id;
+        return 'cancelled';
+    elsif found then
+        insert into lanework.stops (job_id, kind, asked_at, asked_by, reason) values (p_id, 'cancel', v_now, p_by, p_reason)
+        on conflict (job_id) do update set kind = 'cancel', asked_by = excluded.asked_by, reason = excluded.reason;
+        if pg_notification_queue_usage() < 0.25 then
+            perform pg_notify('lanework', '! stop');
+        end if;
+        return 'stopping';
+    end if;
+    select status::text into v_final from lanework.jobs_done where id = p_id;
+    if not found then
+        select status::text into v_final from lanework.jobs_failed where id = p_id;
+    end if;
+    return v_final;
+end $$;
+
+-- Ends queued jobs over their max_age, asks for the end of running ones over it or without progress, and carries out stop
+-- requests that met a job on its way back into the queue. Bounded, guarded, safe for any number of sweepers.
+create function lanework.sweep(p_limit int default 500) returns table (what text, count int)
+language plpgsql volatile as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := lanework.now();
+    v_count int;
+begin
+    with old as materialized (
+        select j.id from lanework.jobs j
+        where j.deadline is not null and j.deadline <= v_now and j.status <> 'running'
+        order by j.deadline limit p_limit for no key update skip locked
+    ), gone as (
+        delete from lanework.jobs j using old o where j.id = o.id returning j.*
+    ), kept as (
+        insert into lanework.jobs_failed (
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload,
+            finished_at, error_class, error_code, error)
+        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, null, 'failed', g.type_id, g.attempt,
+               g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.suspect, g.owner, g.session, g.tags,
+               g.payload, v_now, 'timeout', 'LW-404', 'not finished within its max_age'
+        from gone g returning 1
+    )
+    select count(*) into v_count from kept;
+    if v_count > 0 then return query select 'expired', v_count; end if;
+
+    insert into lanework.stops (job_id, kind, asked_at, reason)
+    select j.id, 'expired', v_now, 'not finished within its max_age'
+    from lanework.jobs j where j.deadline is not null and j.deadline <= v_now and j.status = 'running'
+    limit p_limit on conflict do nothing;
+    get diagnostics v_count = row_count;
+    if v_count > 0 then return query select 'overdue', v_count; end if;
+
+    -- only types that say they report progress, or jobs that have reported once, can be stale
+    insert into lanework.stops (job_id, kind, asked_at, reason)
+    select j.id, 'stalled', v_now, 'no progress for longer than its stale timeout'
+    from lanework.claims c cross join lateral unnest(c.job_ids) x
+    join lanework.jobs j on j.id = x and j.claim_id = c.claim_id and j.status = 'running'
+    join lanework.job_types t on t.id = j.type_id
+    join lanework.lanes l on l.id = j.lane_id
+    left join lanework.progress p on p.job_id = j.id and p.attempt = j.attempt
+    where not t.never_stale and (t.reports_progress or p.job_id is not null)
+      and coalesce(p.at, j.claimed_at) < v_now - coalesce(
+          make_interval(secs => t.stale_after_s), make_interval(mins => l.stale_timeout_minutes))
+    limit p_limit on conflict do nothing;
+    get diagnostics v_count = row_count;
+    if v_count > 0 then return query select 'stalled', v_count; end if;
+
+    perform lanework.cancel(s.job_id, s.asked_by, s.reason)
+    from lanework.stops s join lanework.jobs j on j.id = s.job_id
+    where s.kind = 'cancel' and j.status <> 'running';
+    delete from lanework.stops s
+    where s.asked_at < v_now - interval '10 s' and not exists (select from lanework.jobs j where j.id = s.job_id);
+end $$;

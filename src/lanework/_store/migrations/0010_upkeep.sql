@@ -1,0 +1,84 @@
+-- The leader's housekeeping: plain SQL, in small bounded pieces. Two leaders at once only do it twice as often.
+
+create function lanework.keep(p_thing text) returns interval
+language sql stable as $$ select keep from lanework.lifetimes where thing = p_thing $$;
+
+-- Removes what has outlived its time, at most p_limit rows of each kind. Jobs leave from the lowest ids on: a bounded look
+-- at the oldest ones, never a scan of the history.
+create function lanework.prune(p_limit int default 2000) returns table (thing text, removed int)
+language plpgsql volatile as $$
+#variable_conflict use_column
+declare
+    v_now timestamptz := lanework.now();
+begin
+    return query
+    with old as (
+        select x.id from (select d.id, d.finished_at from lanework.jobs_done d order by d.id limit p_limit * 3) x
+        where x.finished_at < v_now - lanework.keep('completed') limit p_limit),
+    gone as (delete from lanework.jobs_done d using old where d.id = old.id returning d.id),
+    tries as (delete from lanework.attempts a using gone where a.job_id = gone.id)
+    select 'completed', count(*)::int from gone having count(*) > 0;
+    return query
+    with old as (
+        select x.id from (select d.id, d.finished_at from lanework.jobs_failed d order by d.id limit p_limit * 3) x
+        where x.finished_at < v_now - lanework.keep('failed') limit p_limit),
+    gone as (delete from lanework.jobs_failed d using old where d.id = old.id returning d.id),
+    tries as (delete from lanework.attempts a using gone where a.job_id = gone.id)
+    select 'failed', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (
+        delete from lanework.logs l where (l.job_id, l.id) in (
+            select x.job_id, x.id from (select o.job_id, o.id, o.at from lanework.logs o order by o.job_id, o.id limit p_limit * 3) x
+            where x.at < v_now - lanework.keep('logs') limit p_limit) returning 1)
+    select 'logs', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (
+        delete from lanework.keys k where (k.owner, k.key) in (
+            select x.owner, x.key from lanework.keys x where x.created_at < v_now - lanework.keep('keys')
+              and lanework.key_expired(x.job_id, x.created_at, v_now) limit p_limit) returning 1)
+    select 'keys', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (
+        delete from lanework.checkpoints c where c.job_id in (
+            select x.job_id from lanework.checkpoints x where x.at < v_now - lanework.keep('checkpoints')
+              and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
+    select 'checkpoints', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (
+        delete from lanework.progress p where p.job_id in (
+            select x.job_id from lanework.progress x where x.at < v_now - lanework.keep('completed')
+              and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
+    select 'progress', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (delete from lanework.rollups r where r.minute < v_now - lanework.keep('rollups') returning 1)
+    select 'rollups', count(*)::int from gone having count(*) > 0;
+    return query
+    with gone as (
+        delete from lanework.workers w where w.state in ('stopped', 'dead') and w.ended_at < v_now - lanework.keep('workers')
+          and not exists (select from lanework.claims c where c.worker_id = w.id) returning 1)
+    select 'workers', count(*)::int from gone having count(*) > 0;
+end $$;
+
+-- Adds the workers' rows of minutes that can get no late finish any more into one row (worker 0).
+create function lanework.merge_rollups(p_limit int default 2000) returns int
+language plpgsql volatile as $$
+declare
+    v_count int;
+begin
+    with old as (
+        delete from lanework.rollups r where (r.minute, r.worker_id, r.lane_id, r.type_id) in (
+            select x.minute, x.worker_id, x.lane_id, x.type_id from lanework.rollups x
+            where x.minute < date_trunc('minute', lanework.now()) - interval '5 min' and x.worker_id <> 0
+            limit p_limit for update skip locked)
+        returning r.*
+    ), merged as (
+        insert into lanework.rollups as r
+        select o.minute, 0, o.lane_id, o.type_id, sum(o.completed), sum(o.failed), sum(o.retried), sum(o.cancelled), sum(o.wait_s), sum(o.run_s)
+        from old o group by o.minute, o.lane_id, o.type_id
+        on conflict (minute, worker_id, lane_id, type_id) do update
+        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried,
+            cancelled = r.cancelled + excluded.cancelled, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
+    )
+    select count(*) into v_count from old;
+    return v_count;
+end $$;
