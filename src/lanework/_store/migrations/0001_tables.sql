@@ -82,7 +82,10 @@ create table lanework.jobs (
     session text,
     blocked_on text,
     tags text[],
-    payload jsonb not null default '{}'::jsonb
+    payload jsonb not null default '{}'::jsonb,
+    -- whoever writes rows in bulk meets the limits that `enqueue` explains in words
+    check (rank between -1000 and 1000 and max_tries between 1 and 100 and version >= 1),
+    check (jsonb_typeof(payload) = 'object' and pg_column_size(payload) <= 524288)
 ) with (
     -- payloads over 2 KB leave the row altogether: a claim must not copy them
     toast_tuple_target = 128,
@@ -160,6 +163,7 @@ create table lanework.lane_use (
     lane_id int not null,
     worker_id bigint not null,
     used int not null,
+    call bigint not null default 0, -- the worker's call that set it: a call that comes late sets nothing
     primary key (lane_id, worker_id)
 ) with (fillfactor = 50);
 create table lanework.type_use (

@@ -25,19 +25,36 @@ begin
             where u.lane_id = p_lane.id and u.worker_id <> p_worker));
 end $$;
 
-create function lanework.use_lane(p_lane int, p_worker bigint, p_used int) returns void
+-- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody.
+create function lanework.use_lane(p_lane int, p_worker bigint, p_used int, p_call bigint) returns boolean
+language plpgsql volatile as $$
+declare
+    v_use lanework.lane_use%rowtype;
+begin
+    select * into v_use from lanework.lane_use u where u.lane_id = p_lane and u.worker_id = p_worker;
+    if not found then
+        insert into lanework.lane_use values (p_lane, p_worker, p_used, p_call);
+    elsif v_use.call > p_call then
+        return false;
+    elsif v_use.used <> p_used then
+        update lanework.lane_use u set used = p_used, call = p_call where u.lane_id = p_lane and u.worker_id = p_worker;
+    end if;
+    return true;
+end $$;
+
+-- Every call of a worker starts here. Declaring it dead takes FOR UPDATE on its row: what the call does is either committed
+-- before that, or does not happen.
+create function lanework.living(p_worker bigint, p_states text[]) returns boolean
 language plpgsql volatile as $$
 begin
-    update lanework.lane_use u set used = p_used where u.lane_id = p_lane and u.worker_id = p_worker;
-    if not found then
-        insert into lanework.lane_use values (p_lane, p_worker, p_used);
-    end if;
+    perform from lanework.workers w where w.id = p_worker and w.state = any (p_states) for key share;
+    return found;
 end $$;
 
 create function lanework.use_types(p_worker bigint, p_types int[], p_used int[]) returns void
 language sql volatile as $$
     insert into lanework.type_use
-    select t, p_worker, u from unnest(p_types, p_used) as x(t, u)
+    select t, p_worker, u from unnest(p_types, p_used) as x(t, u) order by t
     on conflict (type_id, worker_id) do update set used = excluded.used
 $$;
 
@@ -47,7 +64,7 @@ $$;
 -- p_type …    ranges of the claim index to look at, each from a remembered position (exclusive) up to a rank (exclusive):
 --             what lies before a position was claimed already and may be dead rows that a snapshot keeps alive
 create function lanework.claim(
-    p_worker bigint, p_lane int, p_no bigint, p_claim uuid, p_want int, p_used int,
+    p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int,
     p_capped int[], p_capped_used int[],
     p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[]
 ) returns table (
@@ -72,9 +89,9 @@ declare
     v_heads int;
     v_type int;
 begin
-    -- declaring this worker dead takes FOR UPDATE here: a claim either commits before that, or does not happen
-    perform from lanework.workers w where w.id = p_worker and w.state = 'active' for key share;
-    if not found then
+    if current_setting('transaction_isolation') <> 'read committed' then
+        raise exception 'a claim needs READ COMMITTED: what it reads must not be older than the lane''s lock' using errcode = 'LW100';
+    elsif not lanework.living(p_worker, '{active}') then
         raise exception 'worker % is not active', p_worker using errcode = 'LW401';
     end if;
     select * into v_lane from lanework.lanes l where l.id = p_lane;
@@ -90,7 +107,11 @@ begin
         order by j.rank, j.created_at, j.id limit 1) h;
     if v_heads = 0 then return; end if;
 
-    perform lanework.lane_lock(p_lane);
+    begin
+        perform lanework.lane_lock(p_lane);
+    exception when lock_not_available then
+        return; -- the lane is busy; the finishes of this call are kept
+    end;
     select * into v_lane from lanework.lanes l where l.id = p_lane;
     v_free := lanework.free_slots(v_lane, p_worker, p_used, p_want);
     if v_free <= 0 then return; end if;
@@ -148,7 +169,14 @@ begin
     if v_ids is null then return; end if;
 
     insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
-    perform lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids));
+    if not lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids), p_call) then
+        raise exception 'a later call of worker % came first', p_worker using errcode = 'LW401';
+    end if;
+    insert into lanework.type_use
+    select t.id, p_worker, coalesce(p_capped_used[array_position(p_capped, t.id)], 0) + count(*)
+    from unnest(v_ids) v join lanework.jobs j on j.id = v join lanework.job_types t on t.id = j.type_id
+    where p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
+    on conflict (type_id, worker_id) do update set used = excluded.used;
     return query
         update lanework.jobs j
         set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,

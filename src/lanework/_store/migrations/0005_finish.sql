@@ -13,7 +13,9 @@ declare
 begin
     with gone as (
         delete from lanework.jobs j
-        using unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result)
+        using (
+            select * from unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result) order by 1
+        ) u -- one order for all that lock several rows
         where j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
         returning j.*, u.result
     ), kept as (
@@ -29,7 +31,7 @@ begin
         insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, wait_s, run_s)
         select date_trunc('minute', v_now), p_worker, k.lane_id, k.type_id, count(*),
                sum(extract(epoch from k.claimed_at - k.created_at)), sum(extract(epoch from v_now - k.claimed_at))
-        from kept k group by k.lane_id, k.type_id
+        from kept k group by k.lane_id, k.type_id order by k.lane_id, k.type_id
         on conflict (minute, worker_id, lane_id, type_id) do update
         set completed = r.completed + excluded.completed, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
     )
@@ -63,7 +65,7 @@ begin
     return query
     with held as materialized (
         select j.*, u.verdict as v, s.kind as stop_kind, s.reason as stop_reason,
-               j.tries_used + (u.verdict ->> 'uses_try')::boolean::int as new_tries,
+               j.tries_used + coalesce((u.verdict ->> 'uses_try')::boolean, false)::int as new_tries,
                j.losses + coalesce((u.verdict ->> 'loss')::boolean, false)::int as new_losses
         from unnest(p_ids, p_attempts, p_claims, p_verdicts) as u(id, attempt, claim_id, verdict)
         join lanework.jobs j on j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
@@ -115,16 +117,20 @@ begin
         on conflict do nothing
     ), counted as (
         insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, failed, retried, cancelled)
-        select date_trunc('minute', v_now), coalesce(p_worker, 0), g.lane_id, g.type_id, count(*) filter (where g.next = 'failed'),
+        select date_trunc('minute', v_now), coalesce(p_worker, g.worker_id), g.lane_id, g.type_id, count(*) filter (where g.next = 'failed'),
                count(*) filter (where g.v ->> 'action' = 'retry' and g.next <> 'failed'), count(*) filter (where g.next = 'cancelled')
-        from judged g group by g.lane_id, g.type_id
+        from judged g group by 2, g.lane_id, g.type_id order by 2, g.lane_id, g.type_id
         on conflict (minute, worker_id, lane_id, type_id) do update
         set failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
     )
     select g.id, g.next, g.lane_id,
            case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
     from judged g;
-    delete from lanework.stops s where s.job_id = any (p_ids);
+    -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
+    if exists (select from lanework.stops) then
+        delete from lanework.stops s where s.job_id = any (p_ids)
+            and not exists (select from lanework.jobs j where j.id = s.job_id and (j.status = 'running' or s.kind = 'cancel'));
+    end if;
 end $$;
 
 -- Did this worker itself end these runs? For a finish whose answer was lost: one that changes nothing is read back before it
@@ -142,7 +148,7 @@ $$;
 
 -- A worker's finishes and its next claim, in one round trip and one commit. The finishes come before the lane's lock.
 create function lanework.complete_and_claim(
-    p_worker bigint, p_lane int, p_no bigint, p_claim uuid, p_want int, p_used int, p_capped int[], p_capped_used int[],
+    p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int, p_capped int[], p_capped_used int[],
     p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[],
     p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[]
 ) returns table (
@@ -154,6 +160,9 @@ language plpgsql volatile as $$
 declare
     v_count int;
 begin
+    if not lanework.living(p_worker, '{active,draining}') then
+        raise exception 'worker % has ended', p_worker using errcode = 'LW401';
+    end if;
     if p_done is not null then
         v_count := lanework.completed(p_worker, p_done, p_done_attempts, p_done_claims, p_done_results);
         -- one row with a negative id tells that some of the finishes changed nothing
@@ -162,15 +171,15 @@ begin
                 0::smallint, false, null::timestamptz, null::timestamptz, null::text, 0;
         end if;
     end if;
-    if p_done is not null or p_want = 0 then
-        perform lanework.use_lane(p_lane, p_worker, p_used);
+    if not lanework.use_lane(p_lane, p_worker, p_used, p_call) then
+        return; -- a later call has been here: nobody waits for the answer to this one
     end if;
     if p_capped <> '{}' then
         perform lanework.use_types(p_worker, p_capped, p_capped_used);
     end if;
     if p_want > 0 then
         return query select * from lanework.claim(
-            p_worker, p_lane, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
+            p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
             p_type, p_version, p_rank, p_at, p_id, p_below);
     end if;
 end $$;

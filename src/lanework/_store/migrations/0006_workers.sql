@@ -11,7 +11,9 @@ $$;
 -- in it next run alone. Rows that somebody has locked are left for the next call.
 create function lanework.give_back(p_claims uuid[], p_ids bigint[], p_cause text, p_suspect boolean)
 returns table (id bigint, next lanework.job_status, lane_id int)
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 #variable_conflict use_column
 declare
     v_ids bigint[]; v_attempts int[]; v_claims uuid[]; v_verdicts jsonb[];
@@ -75,12 +77,16 @@ end $$;
 -- their answer lost; they are given back. Answers what the worker must stop, or that it has been declared dead.
 create function lanework.beat(p_worker bigint, p_open bigint[], p_told bigint, p_gap interval)
 returns table (kind text, job_id bigint, attempt int, reason text)
-language plpgsql volatile set synchronous_commit = off as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := lanework.now();
     v_lanes int[];
 begin
+    -- a beat that a crash of the server forgets is beaten again
+    perform set_config('synchronous_commit', 'off', true);
     update lanework.workers w
     set seen_at = v_now, steady_since = case when w.seen_at < v_now - p_gap then v_now else w.steady_since end
     where w.id = p_worker and w.state in ('active', 'draining');
@@ -90,9 +96,12 @@ begin
         return;
     end if;
     select array_agg(distinct g.lane_id) into v_lanes
-    from lanework.claims c
-    cross join lateral lanework.give_back(array[c.claim_id], c.job_ids, 'the answer to the claim was lost', false) g
-    where c.worker_id = p_worker and c.no <= p_told and c.no <> all (p_open);
+    from (
+        select array_agg(distinct c.claim_id) as claims, array_agg(x) as ids
+        from lanework.claims c cross join lateral unnest(c.job_ids) x
+        where c.worker_id = p_worker and c.no <= p_told and c.no <> all (p_open)) a
+    cross join lateral lanework.give_back(a.claims, a.ids, 'the answer to the claim was lost', false) g
+    where a.ids is not null;
     delete from lanework.claims c
     where c.worker_id = p_worker and c.no <= p_told and c.no <> all (p_open)
       and not exists (
@@ -133,7 +142,7 @@ begin
         where w.state in ('active', 'draining') and w.id <> p_worker and w.seen_at < v_now - w.ttl
           and clock_timestamp() - pg_postmaster_start_time() > w.ttl
           and (select me.steady_since from lanework.workers me where me.id = p_worker) < v_now - w.ttl
-        for update skip locked
+        order by w.id for update skip locked
     loop
         -- its backends may still hold locks that the server would notice only by keepalive
         perform pg_terminate_backend(a.pid) from pg_stat_activity a
@@ -145,7 +154,7 @@ begin
     -- ended before, but some of its rows were locked then
     for v_id in
         select distinct c.worker_id from lanework.claims c join lanework.workers w on w.id = c.worker_id
-        where w.state in ('stopped', 'dead')
+        where w.state in ('stopped', 'dead') order by 1
     loop
         return query select v_id, e.given_back, e.remaining
             from lanework.end_worker(v_id, 'dead', 'left over from a worker that had ended', false) e;

@@ -64,7 +64,9 @@ end $$;
 -- Ends queued jobs over their max_age, asks for the end of running ones over it or without progress, and carries out stop
 -- requests that met a job on its way back into the queue. Bounded, guarded, safe for any number of sweepers.
 create function lanework.sweep(p_limit int default 500) returns table (what text, count int)
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := lanework.now();
@@ -111,9 +113,11 @@ begin
     get diagnostics v_count = row_count;
     if v_count > 0 then return query select 'stalled', v_count; end if;
 
-    perform lanework.cancel(s.job_id, s.asked_by, s.reason)
-    from lanework.stops s join lanework.jobs j on j.id = s.job_id
-    where s.kind = 'cancel' and j.status <> 'running';
+    perform lanework.cancel(x.job_id, x.asked_by, x.reason)
+    from (
+        select s.* from lanework.stops s join lanework.jobs j on j.id = s.job_id
+        where s.kind = 'cancel' and j.status <> 'running'
+        order by s.job_id limit p_limit for update of j skip locked) x;
     delete from lanework.stops s
     where s.asked_at < v_now - interval '10 s' and not exists (select from lanework.jobs j where j.id = s.job_id);
 end $$;

@@ -1,0 +1,341 @@
+"""A lane in one worker: claims as many jobs as there are free slots, runs them, and ends them in batches.
+
+One call to the database is under way at a time, so that the numbers it carries (bodies in the lane, finished runs) are never
+older than those of the call before. While it is under way the jobs of the previous answer run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+from uuid import UUID, uuid4
+
+import psycopg
+
+from lanework._pools.base import Executor
+from lanework._services.positions import Positions
+from lanework._services.recorder import Recorder
+from lanework._services.run import Run
+from lanework._services.service import Service
+from lanework._store.claims import Claimed, Held, Settled, completed, cycle, payloads, read_back, settle, use_lane
+from lanework._store.hints import hint
+from lanework._store.keeper import AsyncKeeper
+from lanework._store.verb import is_outage
+from lanework._store.workers import LaneView
+from lanework.errors import ClaimLost, LaneworkError, WorkerRetired
+from lanework.retries import Classifier, Verdict, describe
+
+if TYPE_CHECKING:
+    from lanework.handlers import Handler
+
+logger = logging.getLogger("lanework")
+
+#: Jobs in one claim. A lane with many slots claims a part of them at a time: the next claim is under way while these run.
+BIGGEST_CLAIM = 500
+SMALL_LANE = 64
+FETCH_BYTES = 4_000_000
+
+Finished = tuple[int, int, UUID, str | None]
+
+
+class Host(Protocol):
+    """What a lane needs from its worker."""
+
+    worker_id: int
+    keeper: AsyncKeeper
+    recorder: Recorder
+    classifiers: Sequence[Classifier]
+
+    def next_call(self) -> int: ...
+    def open_claim(self) -> int: ...
+    def close_claim(self, no: int) -> None: ...
+    def capacity(self, lane: Lane) -> int: ...
+    def executor(self, lane: Lane, handler: Handler, suspect: bool) -> Executor | None: ...
+    def handler(self, type_id: int) -> Handler: ...
+    def versions(self) -> dict[int, int]: ...
+    def due_in(self, seconds: float) -> None: ...
+    def retired(self, reason: str) -> None: ...
+
+
+class Lane(Service):
+    def __init__(self, host: Host, view: LaneView) -> None:
+        self.name = view.name
+        super().__init__()
+        self.host, self.view = host, view
+        self.keeper, self.recorder, self.classifiers = host.keeper, host.recorder, host.classifiers
+        self.runs: dict[int, Run] = {}
+        self.used = 0
+        self.used_by_type: Counter[int] = Counter()
+        self.draining = False
+        self._done: list[tuple[Run, str | None]] = []
+        self._ended: list[tuple[Run, Verdict]] = []
+        self._unsettled: Counter[int] = Counter()
+        self._positions = Positions()
+        self._hungry = True
+        self._behind = False
+        self._told_used = 0
+        self._loop_ref = asyncio.get_running_loop()
+        self._thread = threading.get_ident()
+
+    # -- what others tell it -------------------------------------------------------------------------------------------
+
+    def seen(self, view: LaneView) -> None:
+        """The lane's row at this poll."""
+        self.view = view
+        if view.ready:
+            self.hurry(behind=True)
+
+    def hurry(self, *, behind: bool = False) -> None:
+        self._hungry, self._behind = True, self._behind or behind
+        self.wake()
+
+    @property
+    def idle(self) -> bool:
+        return not (self.used or self._done or self._ended)
+
+    # -- one round -----------------------------------------------------------------------------------------------------
+
+    async def run_once(self) -> float:
+        if self._ended:
+            await self._settle()
+        want = self._want()
+        if not self._done and not (want and self._hungry):
+            await self._tell_use()
+            return 3600.0
+        return await self._round(want)
+
+    def _want(self) -> int:
+        if self.draining or not self.view.enabled or not self.view.types:
+            return 0
+        capacity = self.host.capacity(self)
+        batch = capacity if capacity <= SMALL_LANE else min(BIGGEST_CLAIM, capacity // 3)
+        return max(min(capacity - self.used, batch), 0)
+
+    async def _round(self, want: int) -> float:
+        """Sends what is done, asks for what is free, and starts what comes back."""
+        done, self._done = self._done[: 2 * BIGGEST_CLAIM], self._done[2 * BIGGEST_CLAIM :]
+        claim = uuid4()
+        no = self.host.open_claim() if want else 0
+        from_top = self._behind or self.view.max_slots == 1 or self._positions.due()
+        started, self._hungry, self._behind = time.monotonic(), False, False
+        self._told_used = self.used
+        try:
+            answer = await self.keeper.run(self._verb(claim, no, want, done, from_top))
+        except BaseException as error:
+            if no:
+                self.host.close_claim(no)
+            self._hungry = True
+            return await self._failed(error, done)
+        if not answer.all_taken:
+            await self._read_back(done)
+        self._taken(done)
+        if from_top:
+            self._positions.rescanned(started)
+        return self._claimed(answer.claimed, claim, no, want, from_top)
+
+    def _verb(self, claim: UUID, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
+        versions = self.host.versions()
+        types = [type_id for type_id in self.view.types if type_id in versions]
+        capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
+        return cycle(
+            worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim, want=want if types else 0, used=self.used,
+            capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
+            ranges=self._positions.ranges(types, versions, from_top=from_top),
+            done=[(*run.held, result) for run, result in done],
+        )  # fmt: skip
+
+    def _claimed(self, rows: list[Claimed], claim: UUID, no: int, want: int, from_top: bool) -> float:
+        if not rows:
+            if no:
+                self.host.close_claim(no)
+            if want and not from_top and self.view.enabled:  # there may be rows behind the positions
+                self._hungry = self._behind = True
+                return max(self._positions.next_rescan - time.monotonic(), 0.001)
+            return 0.0 if self._done else 3600.0
+        self._hungry = True
+        self._positions.advance(rows)
+        self._unsettled[no] = len(rows)
+        self.used += len(rows)
+        for row in rows:
+            self.used_by_type[row.type_id] += 1
+        self._spawn(self._start_all(rows, claim, no))
+        return 0.0
+
+    # -- starting ------------------------------------------------------------------------------------------------------
+
+    async def _start_all(self, rows: list[Claimed], claim: UUID, no: int) -> None:
+        """Fetches the payloads, a few megabytes at a time, and starts the runs."""
+        while rows:
+            size, count = 0, 0
+            while count < len(rows) and (count == 0 or size + rows[count].bytes <= FETCH_BYTES):
+                size, count = size + rows[count].bytes, count + 1
+            part, rows = rows[:count], rows[count:]
+            try:
+                found = await self.keeper.run(payloads(claim, [row.id for row in part]))
+            except Exception as error:
+                logger.warning("lane %s: %d claimed jobs could not be read (%s); they are given back", self.name, count, error)
+                self._forget([*part, *rows], no)
+                return
+            texts = {row[0]: row for row in found}
+            for row in part:
+                self._start(row, claim, no, texts.get(row.id))
+
+    def _start(self, row: Claimed, claim: UUID, no: int, text: Any) -> None:
+        handler = self.host.handler(row.type_id)
+        run = Run(self, no, row, handler, Held(row.id, row.attempt, claim), self.host.executor(self, handler, row.suspect))
+        if text is None:  # superseded between the claim and here
+            self._release(row.type_id)
+            self._settled_one(no)
+            return
+        self.runs[row.id] = run
+        run.task = self._loop_ref.create_task(run.main(text[1], text[2]))
+
+    def _forget(self, rows: list[Claimed], no: int) -> None:
+        """Nobody here knows these rows any more: with their claim closed, the next beat gives them back."""
+        for row in rows:
+            self._release(row.type_id)
+        self._unsettled.pop(no, None)
+        self.host.close_claim(no)
+
+    # -- ending --------------------------------------------------------------------------------------------------------
+
+    def completed(self, run: Run, result: str | None) -> None:
+        self._done.append((run, result))
+        self._hungry = True
+        self.wake()
+
+    def ended(self, run: Run, verdict: Verdict | None) -> None:
+        if verdict is None:
+            self._settled_one(run.no)
+        else:
+            self._ended.append((run, verdict))
+        self.wake()
+
+    def body_ended(self, run: Run) -> None:
+        """The slot is free only now, however long ago the run was settled."""
+        if self.runs.get(run.row.id) is run:
+            del self.runs[run.row.id]
+        self._release(run.row.type_id)
+        self.wake()
+
+    def _release(self, type_id: int) -> None:
+        self.used -= 1
+        self.used_by_type[type_id] -= 1
+        self._hungry = True
+
+    def _taken(self, done: list[tuple[Run, str | None]]) -> None:
+        for run, _ in done:
+            self._settled_one(run.no)
+
+    def _settled_one(self, no: int) -> None:
+        left = self._unsettled[no] - 1
+        if left > 0:
+            self._unsettled[no] = left
+        else:
+            self._unsettled.pop(no, None)
+            self.host.close_claim(no)
+
+    async def _settle(self) -> None:
+        batch, self._ended = self._ended[:BIGGEST_CLAIM], self._ended[BIGGEST_CLAIM:]
+        batch.sort(key=lambda item: item[0].held.id)
+        try:
+            answers = await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
+        except BaseException:
+            self._ended = batch + self._ended
+            raise
+        self._told_used = -1
+        known = {answer.id for answer in answers}
+        missing = [run for run, _ in batch if run.held.id not in known]
+        if missing:
+            self._tell_lost(missing, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in missing])))
+        for run, _ in batch:
+            self._settled_one(run.no)
+        await self._announce(answers)
+
+    async def _announce(self, answers: list[Settled]) -> None:
+        if any(answer.next == "approved" for answer in answers):
+            self.hurry(behind=True)
+            await self.keeper.run(hint(self.name, behind=True))
+        due = [answer.due_in for answer in answers if answer.due_in is not None]
+        if due:
+            self.host.due_in(max(min(due), 0.0))
+
+    async def _tell_use(self) -> None:
+        """Bodies that ended without a finish of theirs (fenced ones) free their slot here."""
+        if self._told_used != self.used and not self._done:
+            self._told_used = self.used
+            await self.keeper.run(use_lane(self.host.worker_id, self.view.id, self.used, self.host.next_call()))
+
+    # -- what can go wrong ---------------------------------------------------------------------------------------------
+
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
+        if isinstance(error, WorkerRetired):
+            self._taken(done)
+            self.host.retired(str(error))
+            return 3600.0
+        if done and isinstance(error, (psycopg.Error, LaneworkError)) and not is_outage(error):
+            logger.error("lane %s: a finish was refused (%s); looking for the value at fault", self.name, error)
+            await self._complete_alone(done)
+            return 0.0
+        self._done = done + self._done
+        raise error
+
+    async def _complete_alone(self, done: list[tuple[Run, str | None]]) -> None:
+        """Finishes without a claim; a batch that is refused is split down to the one at fault, which fails alone."""
+        try:
+            count = await self.keeper.run(completed(self.host.worker_id, [(*run.held, result) for run, result in done]))
+        except psycopg.Error as error:
+            if is_outage(error):
+                self._done = done + self._done
+                raise
+            if len(done) == 1:
+                told = {**describe(error), "error": f"its result cannot be stored: {error}"}
+                self._ended.append((done[0][0], Verdict("fail", error_class="permanent", **told)))
+                return
+            await self._complete_alone(done[: len(done) // 2])
+            await self._complete_alone(done[len(done) // 2 :])
+            return
+        except LaneworkError:
+            self._done = done + self._done
+            raise
+        if count < len(done):
+            await self._read_back(done)
+        self._taken(done)
+
+    async def _read_back(self, done: list[tuple[Run, str | None]]) -> None:
+        """A finish that changed nothing was either ours already, its answer lost, or its claim is gone."""
+        runs = [run for run, _ in done]
+        self._tell_lost(runs, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in runs])))
+
+    def _tell_lost(self, runs: list[Run], ended: dict[int, bool]) -> None:
+        for run in runs:
+            if not ended.get(run.held.id, False):
+                error = ClaimLost(f"job {run.held.id}: attempt {run.held.attempt} was superseded; its outcome was refused")
+                logger.warning("%s (%s)", error, error.code)
+
+    # -- threads and tasks ---------------------------------------------------------------------------------------------
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop_ref.create_task(work)
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
+
+    def on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
+        if threading.get_ident() == self._thread:
+            function(*arguments)
+        else:
+            self._loop_ref.call_soon_threadsafe(function, *arguments)
+
+    def wait_on_loop(self, work: Coroutine[Any, Any, Any]) -> Any:
+        if threading.get_ident() == self._thread:
+            work.close()
+            raise RuntimeError("this call would block the event loop; use its async twin (a…) in async handlers")
+        return asyncio.run_coroutine_threadsafe(work, self._loop_ref).result()
+
+
+_tasks: set[asyncio.Task[None]] = set()

@@ -1,0 +1,188 @@
+"""One run of one job: decode, run the body where it belongs, and say how it ended. The story of an attempt, top to bottom."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from lanework._capture import captured
+from lanework._codec import decode, encode
+from lanework._pools.base import Call, Executor, Quarantined
+from lanework._store.claims import Claimed, Held
+from lanework._store.running import save_checkpoint
+from lanework.context import Context
+from lanework.errors import ClaimLost, InvalidResult
+from lanework.outcomes import Cancel, Done, Fail, Snooze
+from lanework.retries import HANDLER_FAILED, STALLED, TIMED_OUT, WORKER_LOST, Verdict, backoff, describe, judge
+
+if TYPE_CHECKING:
+    from lanework._services.lane import Lane
+    from lanework.handlers import Handler
+
+logger = logging.getLogger("lanework")
+
+RESULT_LIMIT = 1_048_576
+#: An async body has this long to end after it was asked; then it is fenced, reported, and its slot quarantined.
+ASYNC_BOUND = 2.0
+
+
+class Run:
+    """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
+
+    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "task")
+
+    def __init__(self, lane: Lane, no: int, row: Claimed, handler: Handler, held: Held, executor: Executor | None) -> None:
+        self.lane, self.no, self.row, self.handler, self.held, self.executor = lane, no, row, handler, held, executor
+        self.settled = False
+        self.task: asyncio.Task[None] | None = None
+        self.context = Context(
+            self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,
+            tries_used=row.tries_used, owner=row.owner,
+        )  # fmt: skip
+        self._stop: tuple[str, str] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    # -- the story -----------------------------------------------------------------------------------------------------
+
+    async def main(self, payload: bytes, checkpoint: bytes | None) -> None:
+        try:
+            with captured(self):
+                value = await self._body(payload, checkpoint)
+        except Quarantined as stuck:
+            self._settle(self._verdict_of_stop())
+            await asyncio.wait([stuck.ended])
+        except asyncio.CancelledError as error:
+            self._settle(self._verdict_of_stop() if self._stop else self._judge(error))
+        except BaseException as error:
+            await self._ended_badly(error)
+        else:
+            await self._ended(value)
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            self.lane.body_ended(self)
+
+    async def _body(self, payload: bytes, checkpoint: bytes | None) -> Any:
+        if checkpoint is not None:
+            self.context._saved = decode(checkpoint)
+        arguments = decode(payload)
+        if self.handler.timeout is not None:
+            self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+        if self.executor is None:
+            return await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
+        return await self.executor.run(
+            Call(self.handler, self.context, arguments, self.row.version, self.row.id, self.row.attempt, self.held.claim, self.row.fence)
+        )
+
+    async def _ended(self, value: Any) -> None:
+        match value:
+            case Done(result):
+                await self._complete(result)
+            case Snooze(delay):
+                seconds = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
+                self._settle(Verdict("snooze", delay_s=max(seconds, 0.0)))
+            case Cancel(reason):
+                self._settle(Verdict("cancel", reason=reason))
+            case Fail(error, error_class):
+                told = describe(error) if isinstance(error, BaseException) else {"error": str(error), "error_code": HANDLER_FAILED}
+                self._settle(Verdict("fail", error_class=error_class, **told))
+            case _:
+                await self._complete(value)
+
+    async def _complete(self, result: Any) -> None:
+        try:
+            text = None if result is None else encode(result, field="result", limit=RESULT_LIMIT, error=InvalidResult)
+        except InvalidResult as error:
+            self._settle(Verdict("fail", error_class="permanent", **describe(error)))
+            return
+        if self.lane.recorder.has(self.held):
+            await self.lane.recorder.drain(self.held)
+        if not self.settled:
+            self.settled = True
+            self.lane.completed(self, text)
+
+    async def _ended_badly(self, error: BaseException) -> None:
+        if isinstance(error, ClaimLost) or self.context._lost:
+            self.lost()
+            return
+        if self._stop is not None and not isinstance(error, Exception):
+            self._settle(self._verdict_of_stop())
+            return
+        if self.lane.recorder.has(self.held):
+            await self.lane.recorder.drain(self.held)
+        self._settle(self._verdict_of_stop() if self._stop and self._stop[0] != "cancel" else self._judge(error))
+
+    def _judge(self, error: BaseException) -> Verdict:
+        return judge(error, tries_used=self.row.tries_used, base=self.handler.backoff_base, classifiers=self.lane.classifiers)
+
+    # -- being stopped -------------------------------------------------------------------------------------------------
+
+    def stop(self, kind: str, reason: str) -> None:
+        """Ends the body: `cancel`, `timeout`, `stalled`, `expired` (max_age), `release` (give back), `lost` (write nothing)."""
+        if self._stop is not None or self.task is None or self.task.done():
+            return
+        self._stop = (kind, reason)
+        self.context._stop(reason or kind, lost=kind == "lost")
+        self.task.cancel()
+        if self.executor is None:
+            asyncio.get_running_loop().call_later(ASYNC_BOUND, self._give_up)
+
+    def _give_up(self) -> None:
+        if self.task is not None and not self.task.done():
+            logger.warning("job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name)
+            self._settle(self._verdict_of_stop())
+
+    def _verdict_of_stop(self) -> Verdict | None:
+        kind, reason = self._stop or ("release", "")
+        again = backoff(self.row.tries_used, self.handler.backoff_base)
+        match kind:
+            case "cancel":
+                return Verdict("cancel", reason=reason)
+            case "timeout":
+                text = f"ran longer than its timeout of {self.handler.timeout} s"
+                return Verdict("retry", delay_s=again, uses_try=True, error_class="timeout", error_code=TIMED_OUT, error=text)
+            case "stalled":
+                return Verdict("retry", delay_s=again, uses_try=True, error_class="stalled", error_code=STALLED, error=reason)
+            case "expired":
+                return Verdict("fail", error_class="timeout", error_code=TIMED_OUT, error=reason)
+            case "lost":
+                return None
+        return Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, error=reason or "given back by its worker", cause=reason)
+
+    def lost(self) -> None:
+        """The claim is somebody else's now: nothing is written any more."""
+        self.context._lost = True
+        self._settle(None)
+
+    def _settle(self, verdict: Verdict | None) -> None:
+        if self.settled:
+            return
+        self.settled = True
+        self.lane.ended(self, verdict)
+
+    # -- the link of its context ---------------------------------------------------------------------------------------
+
+    def tell(self, op: str, data: dict[str, Any]) -> None:
+        self.lane.on_loop(self._take, op, data)
+
+    def _take(self, op: str, data: dict[str, Any]) -> None:
+        if self.settled:
+            return
+        if op == "progress":
+            self.lane.recorder.progress(self.held, data["fraction"], data["message"], data["data"])
+        elif op == "log":
+            self.lane.recorder.log(self.held, data["stream"], data["text"])
+
+    def ask(self, op: str, data: dict[str, Any]) -> Any:
+        return self.lane.wait_on_loop(self.aask(op, data))
+
+    async def aask(self, op: str, data: dict[str, Any]) -> Any:
+        if op != "checkpoint":
+            raise ValueError(f"unknown request {op!r}")
+        text = encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)
+        if self.settled or not await self.lane.keeper.run(save_checkpoint(self.held, text)):
+            self.context._lost = True
+            raise ClaimLost(f"job {self.row.id}: attempt {self.row.attempt} was superseded; its checkpoint was refused")
+        return None

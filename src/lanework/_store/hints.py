@@ -1,0 +1,32 @@
+"""Hints: NOTIFY out, LISTEN in. They make things sooner and carry nothing that is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from lanework._store.connect import aconnect, is_pooled
+from lanework._store.verb import Verb, query, scalar, verb
+from lanework.config import Settings
+
+STOP = "!"
+
+
+def hint(lane: str, *, behind: bool = False) -> Verb[Any]:
+    return verb("notify", scalar, payload=f"{lane} behind" if behind else lane)
+
+
+async def listen(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnection[Any] | None:
+    """A connection that listens, or None where a pooler in between would swallow the notifications."""
+    conn = await aconnect(dsn, settings, name)
+    try:
+        row = await (await conn.execute(query("hello").decode())).fetchone()  # type: ignore[arg-type]
+        if is_pooled(conn.info.backend_pid, row):
+            await conn.close()
+            return None
+        await conn.execute(query("listen").decode())  # type: ignore[arg-type]
+    except BaseException:
+        await conn.close()
+        raise
+    return conn

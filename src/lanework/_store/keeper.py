@@ -1,0 +1,130 @@
+"""A process's connections: a few, shared, opened when wanted, dropped when broken.
+
+The number is known beforehand: it is part of what `doctor` checks against `max_connections`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+
+from lanework._store.connect import aconnect, connect
+from lanework._store.verb import Verb, arun, run
+from lanework.config import Settings
+from lanework.errors import DatabaseUnavailable
+
+T = TypeVar("T")
+
+
+def is_broken(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """True if an idle connection was closed from the other side. A server that ends says so, and the socket is readable:
+    found out here, the next statement is not sent into the void, and nobody has to guess whether it was carried out."""
+    if conn.closed or conn.broken or conn.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        return True
+    poll = select.poll()
+    poll.register(conn.fileno(), select.POLLIN)
+    if not poll.poll(0):
+        return False
+    try:
+        conn.pgconn.consume_input()
+    except psycopg.Error:
+        return True
+    return conn.pgconn.status != psycopg.pq.ConnStatus.OK
+
+
+class Keeper:
+    """Connections for blocking callers, from any thread."""
+
+    def __init__(self, dsn: str, settings: Settings, name: str, size: int) -> None:
+        self._dsn, self._settings, self._name = dsn, settings, name
+        self._places = threading.BoundedSemaphore(size)
+        self._idle: list[psycopg.Connection[Any]] = []
+        self._lock = threading.Lock()
+        self.size = size
+
+    @contextmanager
+    def connection(self) -> Iterator[psycopg.Connection[Any]]:
+        if not self._places.acquire(timeout=self._settings.connect_timeout):
+            raise DatabaseUnavailable(f"all {self.size} connections of this process are in use; raise LANEWORK_CONNECTIONS")
+        try:
+            conn = self._take() or connect(self._dsn, self._settings, self._name)
+            try:
+                yield conn
+            finally:
+                self._give(conn)
+        finally:
+            self._places.release()
+
+    def run(self, verb: Verb[T]) -> T:
+        with self.connection() as conn:
+            return run(conn, verb)
+
+    def _take(self) -> psycopg.Connection[Any] | None:
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                conn = self._idle.pop()
+            if not is_broken(conn):
+                return conn
+            conn.close()
+
+    def _give(self, conn: psycopg.Connection[Any]) -> None:
+        if is_broken(conn):
+            conn.close()
+            return
+        with self._lock:
+            self._idle.append(conn)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for conn in idle:
+            conn.close()
+
+
+class AsyncKeeper:
+    """Connections for one event loop."""
+
+    def __init__(self, dsn: str, settings: Settings, name: str, size: int) -> None:
+        self._dsn, self._settings, self._name = dsn, settings, name
+        self._places = asyncio.Semaphore(size)
+        self._idle: list[psycopg.AsyncConnection[Any]] = []
+        self._closed = False
+        self.size = size
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        async with self._places:
+            conn = await self._take() or await aconnect(self._dsn, self._settings, self._name)
+            try:
+                yield conn
+            finally:
+                if self._closed or is_broken(conn):
+                    await conn.close()
+                else:
+                    self._idle.append(conn)
+
+    async def run(self, verb: Verb[T]) -> T:
+        async with self.connection() as conn:
+            return await arun(conn, verb)
+
+    async def _take(self) -> psycopg.AsyncConnection[Any] | None:
+        while self._idle:
+            conn = self._idle.pop()
+            if not is_broken(conn):
+                return conn
+            await conn.close()
+        return None
+
+    async def close(self) -> None:
+        self._closed = True
+        idle, self._idle = self._idle, []
+        for conn in idle:
+            await conn.close()

@@ -1,0 +1,1 @@
+update lanework.workers set state = 'draining' where id = %(worker)s and state = 'active'

@@ -1,0 +1,13 @@
+select lanework.enqueue(
+           type => %(type)s,
+           payload => cast(%(payload)s as jsonb),
+           priority => cast(%(priority)s as int),
+           run_at => cast(%(run_at)s as timestamptz),
+           idempotency_key => cast(%(key)s as text),
+           owner => cast(%(owner)s as text),
+           tags => cast(%(tags)s as text[]),
+           max_age => make_interval(secs => cast(%(max_age)s as float8)),
+           max_tries => cast(%(max_tries)s as int),
+           version => cast(%(version)s as int),
+           hint => cast(%(hint)s as boolean)),
+       (select lane from lanework.job_types where name = %(type)s)

@@ -1,0 +1,1 @@
+select lanework.lead(%(worker)s::bigint, make_interval(secs => %(lease)s::float8))

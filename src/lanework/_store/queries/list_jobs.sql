@@ -1,0 +1,16 @@
+select j.id, j.type, j.status::text, j.priority, j.lane, j.attempt, j.tries_used, j.max_tries, j.version, j.payload, j.result,
+       j.error_class, j.error_code, j.error, j.owner, coalesce(j.tags, '{}'), j.parent, j.created_at, j.run_at, j.claimed_at,
+       j.finished_at, j.deadline, j.worker_id, p.fraction, p.message, s.kind is not null
+from lanework.all_jobs j
+left join lanework.progress p on p.job_id = j.id
+left join lanework.stops s on s.job_id = j.id and s.kind = 'cancel'
+where (%(before)s::bigint is null or j.id < %(before)s::bigint)
+  and (%(statuses)s::text[] is null or j.status = any (%(statuses)s::lanework.job_status[]))
+  and (%(types)s::text[] is null or j.type = any (%(types)s::text[]))
+  and (%(lanes)s::text[] is null or j.lane = any (%(lanes)s::text[]))
+  and (%(owner)s::text is null or j.owner = %(owner)s::text)
+  and (%(tag)s::text is null or %(tag)s::text = any (j.tags))
+  and (%(created_after)s::timestamptz is null or j.created_at > %(created_after)s::timestamptz)
+  and (%(error_class)s::text is null or j.error_class = %(error_class)s::text)
+order by j.id desc
+limit %(limit)s

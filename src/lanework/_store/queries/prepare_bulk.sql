@@ -1,0 +1,1 @@
+select ids, type_id, lane, priority, max_tries, max_age_s, now::text, (now + make_interval(secs => coalesce(%(max_age)s::float8, max_age_s)))::text, %(run_at)s::timestamptz > now, %(run_at)s::timestamptz::text from lanework.prepare_bulk(%(type)s::text, %(count)s::int)

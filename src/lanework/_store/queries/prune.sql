@@ -1,0 +1,1 @@
+select thing, removed from lanework.prune()

@@ -1,0 +1,1 @@
+select lanework.remove_lane(%(name)s::text, %(move_to)s::text, %(by)s::text)

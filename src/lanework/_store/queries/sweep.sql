@@ -1,0 +1,1 @@
+select what, count from lanework.sweep()

@@ -1,0 +1,1 @@
+select type, lane from lanework.unserved_types order by type

@@ -1,0 +1,1 @@
+select lanework.merge_rollups(), lanework.extend_history()

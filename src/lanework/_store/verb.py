@@ -1,0 +1,107 @@
+"""A verb is a value: one statement, its parameters, and what its rows mean. Two executors run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Generic, LiteralString, TypeVar, cast
+
+import psycopg
+from psycopg import errors as pg
+
+from lanework.errors import BY_CODE, DatabaseUnavailable, InvalidJob, LaneworkError, SchemaError
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+_RETRIES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[T]):
+    sql: bytes
+    params: Mapping[str, Any]
+    decode: Callable[[list[Row]], T]
+
+
+@cache
+def query(name: str) -> bytes:
+    """The text of `queries/<name>.sql`."""
+    return files(__package__).joinpath("queries", f"{name}.sql").read_bytes()
+
+
+def verb(name: str, decode: Callable[[list[Row]], T], /, **params: Any) -> Verb[T]:
+    return Verb(query(name), params, decode)
+
+
+def nothing(rows: list[Row]) -> None:
+    return None
+
+
+def rows(found: list[Row]) -> list[Row]:
+    return found
+
+
+def scalar(found: list[Row]) -> Any:
+    return found[0][0] if found else None
+
+
+def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
+    for left in reversed(range(_RETRIES)):
+        with translated():
+            try:
+                cursor = conn.execute(cast(LiteralString, verb.sql.decode()), verb.params)
+                return verb.decode(cursor.fetchall() if cursor.description else [])
+            except (pg.DeadlockDetected, pg.SerializationFailure):
+                if not left or not conn.autocommit:
+                    raise
+    raise AssertionError("unreachable")
+
+
+async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
+    for left in reversed(range(_RETRIES)):
+        with translated():
+            try:
+                cursor = await conn.execute(cast(LiteralString, verb.sql.decode()), verb.params)
+                return verb.decode(await cursor.fetchall() if cursor.description else [])
+            except (pg.DeadlockDetected, pg.SerializationFailure):
+                if not left or not conn.autocommit:
+                    raise
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Database errors as errors of ours, where they mean one."""
+    try:
+        yield
+    except psycopg.Error as error:
+        if (known := translate(error)) is not None:
+            raise known from error
+        raise
+
+
+def translate(error: psycopg.Error) -> LaneworkError | None:
+    state = error.sqlstate or ""
+    message = (error.diag.message_primary or str(error)).strip()
+    if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
+        if issubclass(kind, InvalidJob):
+            return kind(message, field=message.split(":", 1)[0] if ":" in message else "")
+        return kind(message)
+    if isinstance(error, (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName, pg.UndefinedColumn)):
+        return SchemaError(f"the database has no (or an older) lanework schema: {message}; run `lanework migrate`")
+    if is_outage(error):
+        return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
+    return None
+
+
+def is_outage(error: BaseException) -> bool:
+    """True for errors after which the same call may succeed on a new connection."""
+    if not isinstance(error, psycopg.Error):
+        return isinstance(error, (OSError, DatabaseUnavailable))
+    state = error.sqlstate or ""
+    if state == "":
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return state[:2] in ("08", "57", "58") and state != "57014" or state == "53300"

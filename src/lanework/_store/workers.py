@@ -1,0 +1,109 @@
+"""Workers: birth, beats, death, and what maintenance they share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lanework._store.verb import Row, Verb, nothing, rows, scalar, verb
+
+
+class LaneView(NamedTuple):
+    """A lane as a worker sees it at one poll."""
+
+    id: int
+    name: str
+    max_slots: int | None
+    worker_slots: int | None
+    poll_interval_ms: int
+    enabled: bool
+    types: list[int]
+    concurrencies: list[int | None]
+    ready: bool
+    due_in: float | None
+
+
+class Signal(NamedTuple):
+    """What a beat answers: a stop for one job, or that this worker is retired."""
+
+    kind: str
+    job_id: int | None
+    attempt: int | None
+    reason: str
+
+
+def start_worker(
+    *, name: str, host: str, pid: int, ttl: float, lanes: Sequence[str], types: Sequence[int], info: dict[str, Any]
+) -> Verb[int]:
+    return verb(
+        "start_worker", lambda found: int(found[0][0]), name=name, host=host, pid=pid, ttl=ttl, lanes=list(lanes), types=list(types),
+        info=json.dumps(info),
+    )  # fmt: skip
+
+
+def look(lanes: Sequence[str] | None, types: Sequence[int]) -> Verb[list[LaneView]]:
+    return verb("look", lambda found: [LaneView._make(row) for row in found], lanes=None if lanes is None else list(lanes), types=list(types))
+
+
+def beat(worker: int, open_claims: Sequence[int], told: int, gap: float) -> Verb[list[Signal]]:
+    return verb(
+        "beat", lambda found: [Signal(row[0], row[1], row[2], row[3] or "") for row in found],
+        worker=worker, open=list(open_claims), told=told, gap=gap,
+    )  # fmt: skip
+
+
+def drain_worker(worker: int) -> Verb[None]:
+    return verb("drain_worker", nothing, worker=worker)
+
+
+class Ended(NamedTuple):
+    given_back: int
+    remaining: int
+
+
+def end_worker(worker: int, *, state: str, because: str, suspect: bool) -> Verb[Ended]:
+    return verb("end_worker", lambda found: Ended._make(found[0]), worker=worker, state=state, because=because, suspect=suspect)
+
+
+def lead(worker: int, lease: float) -> Verb[bool]:
+    return verb("lead", lambda found: bool(found[0][0]), worker=worker, lease=lease)
+
+
+def reap(worker: int) -> Verb[list[Row]]:
+    return verb("reap", rows, worker=worker)
+
+
+def sweep() -> Verb[list[Row]]:
+    return verb("sweep", rows)
+
+
+def prune() -> Verb[list[Row]]:
+    return verb("prune", rows)
+
+
+def upkeep() -> Verb[list[Row]]:
+    return verb("upkeep", rows)
+
+
+def overdue(worker: int, grace: float) -> Verb[list[Row]]:
+    """Runs over their type's timeout: (id, attempt, claim, executor, age, timeout)."""
+    return verb("overdue", rows, worker=worker, grace=grace)
+
+
+def workers(*, ended: bool = False) -> Verb[list[Row]]:
+    return verb("list_workers", rows, ended=ended)
+
+
+def health() -> Verb[Row]:
+    return verb("health", lambda found: found[0])
+
+
+def unserved_types() -> Verb[list[Row]]:
+    return verb("unserved_types", rows)
+
+
+def queue_depths() -> Verb[list[Row]]:
+    return verb("queue_depths", rows)
+
+

@@ -1,0 +1,5 @@
+import sys
+
+from lanework.bench.command import main
+
+sys.exit(main())

@@ -1,0 +1,173 @@
+"""What an error means: its class decides whether, when and at whose expense a job runs again.
+
+    transient, timeout, stalled, unknown    again after base × 2ⁿ with jitter, uses a try
+    throttled                               again when the provider allows, uses no try
+    worker_lost                             again at once, uses no try
+    invalid_input, permanent, crash_loop    failed at once
+"""
+
+from __future__ import annotations
+
+import random
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast, get_args
+
+from lanework._codec import clean_text
+from lanework.errors import ClaimLost, InvalidJob, InvalidResult, LaneworkError, ProcessDied
+
+ErrorClass = Literal[
+    "transient", "throttled", "timeout", "stalled", "worker_lost", "budget", "invalid_input", "permanent", "crash_loop", "unknown"
+]
+ERROR_CLASSES: tuple[str, ...] = get_args(ErrorClass)
+
+#: Codes of job errors that are no exception of ours; kept in `error_code`.
+HANDLER_RAISED, WORKER_LOST, TIMED_OUT, STALLED, HANDLER_FAILED = "LW-420", "LW-403", "LW-404", "LW-405", "LW-421"
+
+FINAL_CLASSES = frozenset({"invalid_input", "permanent", "crash_loop"})
+FREE_CLASSES = frozenset({"throttled", "worker_lost"})
+MAX_DELAY = 3600.0
+MAX_THROTTLE = 60.0
+
+
+class Classifier(Protocol):
+    """Public: says what an exception means, or None to let the next one say."""
+
+    def __call__(self, error: BaseException) -> ErrorClass | None: ...
+
+
+class Retryable(Exception):
+    """Raise it (or a subclass) to say yourself what the class is, and how long to wait."""
+
+    def __init__(self, message: str = "", *, error_class: ErrorClass = "transient", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What `lanework.settle` is told about a run that did not complete."""
+
+    action: Literal["retry", "snooze", "release", "fail", "cancel"]
+    delay_s: float = 0.0
+    uses_try: bool = False
+    loss: bool = False
+    suspect: bool = False
+    error_class: str | None = None
+    error_code: str | None = None
+    error: str | None = None
+    traceback: str | None = None
+    cause: str | None = None
+    reason: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+
+
+#: By type first: the names of the classes in an exception's MRO, so that errors from a child process classify alike.
+BY_TYPE: dict[str, ErrorClass] = {
+    "builtins.TimeoutError": "timeout",
+    "builtins.ConnectionError": "transient",
+    "builtins.MemoryError": "transient",
+    "psycopg.OperationalError": "transient",
+    "builtins.TypeError": "unknown",
+    "lanework.errors.InvalidJob": "invalid_input",
+    "lanework.errors.InvalidResult": "permanent",
+}
+
+#: Then by status code, as HTTP clients put it on their exceptions.
+BY_STATUS: dict[int, ErrorClass] = {
+    408: "timeout", 409: "transient", 425: "transient", 429: "throttled", 529: "throttled",
+    500: "transient", 502: "transient", 503: "transient", 504: "timeout",
+    400: "invalid_input", 401: "permanent", 403: "permanent", 404: "permanent", 405: "permanent", 410: "permanent",
+    413: "invalid_input", 415: "invalid_input", 422: "invalid_input",
+}  # fmt: skip
+
+
+def mro_names(error: BaseException) -> list[str]:
+    """Names of the exception's classes, most derived first; an error from a child process brings its own."""
+    remote = getattr(error, "mro_names", None)
+    if remote:
+        return list(remote)
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__]
+
+
+def status_of(error: BaseException) -> int | None:
+    for candidate in (error, getattr(error, "response", None)):
+        for name in ("status_code", "status", "code"):
+            value = getattr(candidate, name, None)
+            if isinstance(value, int) and not isinstance(value, bool) and 100 <= value <= 599:
+                return value
+    return None
+
+
+def retry_after_of(error: BaseException) -> float | None:
+    value = getattr(error, "retry_after", None)
+    if value is None:
+        headers = getattr(getattr(error, "response", None), "headers", None)
+        value = headers.get("retry-after") if hasattr(headers, "get") else None
+    try:
+        seconds = float(cast(Any, value))
+    except (TypeError, ValueError):
+        return None
+    return seconds if 0 <= seconds < 86_400 else None
+
+
+def classify(error: BaseException, classifiers: Iterable[Classifier] = ()) -> ErrorClass:
+    """By exception type, then status code, then registered classifiers; never by words in a message."""
+    stated = getattr(error, "error_class", None)
+    if stated in ERROR_CLASSES:
+        return cast(ErrorClass, stated)
+    if isinstance(error, ProcessDied):
+        return "worker_lost"
+    for name in mro_names(error):
+        if name in BY_TYPE and BY_TYPE[name] != "unknown":
+            return BY_TYPE[name]
+    if (status := status_of(error)) in BY_STATUS:
+        return BY_STATUS[cast(int, status)]
+    for classifier in classifiers:
+        if (found := classifier(error)) is not None:
+            return found
+    return "unknown"
+
+
+def backoff(tries_used: int, base: float, *, cap: float = MAX_DELAY, jitter: Callable[[], float] = random.random) -> float:
+    """base × 2ⁿ, capped, then spread over the upper half: jobs that failed together do not come back together."""
+    delay = min(cap, base * 2.0 ** min(tries_used, 40))
+    return delay * (0.5 + 0.5 * jitter())
+
+
+def judge(error: BaseException, *, tries_used: int, base: float, classifiers: Iterable[Classifier] = ()) -> Verdict:
+    """The verdict on a run that raised."""
+    kind = classify(error, classifiers)
+    told = describe(error)
+    if isinstance(error, ProcessDied):
+        return Verdict("release", loss=True, error_class=kind, cause=error.cause, **told)
+    if kind in FINAL_CLASSES:
+        return Verdict("fail", error_class=kind, **told)
+    if kind == "throttled":
+        wait = retry_after_of(error)
+        delay = wait if wait is not None else backoff(tries_used, base, cap=MAX_THROTTLE)
+        return Verdict("snooze", delay_s=max(delay, 0.05), error_class=kind, **told)
+    wait = retry_after_of(error)
+    delay = wait if wait is not None else backoff(tries_used, base)
+    return Verdict("retry", delay_s=delay, uses_try=kind not in FREE_CLASSES, error_class=kind, **told)
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """The error in words that can be stored, whatever it has in it."""
+    name = mro_names(error)[0].removeprefix("builtins.")
+    text = getattr(error, "remote_message", None) or str(error)
+    code = error.code if isinstance(error, LaneworkError) else getattr(error, "remote_code", None) or HANDLER_RAISED
+    trace = getattr(error, "remote_traceback", None) or "".join(traceback.format_exception(error))
+    return {
+        "error": clean_text(f"{name}: {text}" if text else name, 4000),
+        "error_code": clean_text(str(code), 40),
+        "traceback": clean_text(trace, 32_000),
+    }
+
+
+__all__ = ["BY_STATUS", "BY_TYPE", "ERROR_CLASSES", "ClaimLost", "Classifier", "ErrorClass", "InvalidJob", "InvalidResult",
+           "Retryable", "Verdict", "backoff", "classify", "judge"]  # fmt: skip

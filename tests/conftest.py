@@ -1,0 +1,120 @@
+"""Real PostgreSQL for every test that wants one.
+
+    database          the DSN of a new database with the engine's schema in it
+    empty_database    the DSN of a new database with nothing in it
+    pg, pg18, pg15    the session's server behind them, or one of that version; do not stop it
+    private_server    a factory of servers of one's own, to stop, kill and restart
+    data_folder       a temporary folder that an embedded server can use
+
+`--pg=15|18|all` (or `LANEWORK_TEST_PG`) says on which version; the default is 18. `@pytest.mark.pg(18)` pins a test.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests import servers
+from tests.servers import Databases, PrivateServer
+
+# The shared servers run with fsync off, for speed; what the engine does about that is tested where it matters.
+os.environ["LANEWORK_ALLOW_UNSAFE"] = "1"
+# No test may reach the database or the data of whoever runs it.
+for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE"):
+    os.environ.pop(_name, None)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    chosen = os.environ.get("LANEWORK_TEST_PG", "18")
+    parser.addoption("--pg", default=chosen, help="PostgreSQL to test on: 18, 15, 15,18 or all (default: 18)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "pg(*majors): run on these versions of PostgreSQL only, whatever --pg says")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "pg_major" in metafunc.fixturenames:
+        pinned = metafunc.definition.get_closest_marker("pg")
+        majors = list(pinned.args) if pinned else _chosen(metafunc.config)
+        metafunc.parametrize("pg_major", majors, scope="session", ids=lambda major: f"pg{major}")
+
+
+def _chosen(config: pytest.Config) -> list[int]:
+    chosen = str(config.getoption("--pg"))
+    return servers.majors_present() if chosen == "all" else [int(major) for major in chosen.split(",")]
+
+
+@pytest.fixture(scope="session")
+def _fleet() -> Iterator[Callable[[int], Databases]]:
+    """One server per version and session, started by the first test that wants it."""
+    with ExitStack() as stack:
+        running: dict[int, Databases] = {}
+
+        def on(major: int) -> Databases:
+            if major not in running:
+                _must_be_present(major)
+                running[major] = Databases(stack.enter_context(PrivateServer.temporary(major=major)))
+                stack.callback(running[major].close)
+            return running[major]
+
+        yield on
+
+
+@pytest.fixture
+def databases(_fleet: Callable[[int], Databases], pg_major: int) -> Databases:
+    return _fleet(pg_major)
+
+
+@pytest.fixture
+def pg(databases: Databases) -> PrivateServer:
+    return databases.server
+
+
+@pytest.fixture
+def pg18(_fleet: Callable[[int], Databases]) -> PrivateServer:
+    return _fleet(18).server
+
+
+@pytest.fixture
+def pg15(_fleet: Callable[[int], Databases]) -> PrivateServer:
+    return _fleet(15).server
+
+
+@pytest.fixture
+def database(databases: Databases) -> Iterator[str]:
+    with databases.with_schema() as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def empty_database(databases: Databases) -> Iterator[str]:
+    with databases.empty() as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def private_server() -> Iterator[Callable[..., PrivateServer]]:
+    """`private_server(major=18, durable=False, tcp=False)` starts one; all are gone after the test."""
+    with ExitStack() as stack:
+
+        def start(*, major: int = 18, durable: bool = False, tcp: bool = False) -> PrivateServer:
+            _must_be_present(major)
+            return stack.enter_context(PrivateServer.temporary(major=major, durable=durable, tcp=tcp))
+
+        yield start
+
+
+@pytest.fixture
+def data_folder() -> Iterator[Path]:
+    with servers.data_folder() as folder:
+        yield folder / "data"
+
+
+def _must_be_present(major: int) -> None:
+    if major not in servers.majors_present():
+        pytest.skip(f"PostgreSQL {major} is not installed here")

@@ -1,0 +1,173 @@
+"""Throw-away PostgreSQL servers for tests, made of the same parts as the embedded one.
+
+A `PrivateServer` is one server in a temporary folder that a test may stop, kill and restart as it likes.
+A `Databases` hands out databases on one server: empty ones, or copies of a template with the schema in it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Self
+
+import psycopg
+
+from lanework import migrate
+from lanework._embedded import binaries
+from lanework._embedded.binaries import Binaries
+from lanework._embedded.home import Home
+from lanework._embedded.lock import is_free
+from lanework._embedded.logs import Patience
+from lanework._embedded.server import Server
+from lanework._embedded.settings import Settings
+
+DEBIAN = Path("/usr/lib/postgresql")
+
+
+def majors_present() -> list[int]:
+    """The versions of PostgreSQL that tests can run on here, the wheel's first."""
+    return [18] + [major for major in (17, 16, 15) if (DEBIAN / str(major) / "bin/postgres").is_file()]
+
+
+def programs(major: int) -> Binaries:
+    return binaries.from_wheel() if major == 18 else Binaries(DEBIAN / str(major) / "bin", major)
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """A temporary folder that the server's account can enter when the tests run as root. pytest's `tmp_path` is not."""
+    folder = Path(tempfile.mkdtemp(prefix="lw-"))
+    folder.chmod(0o711)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+class PrivateServer:
+    """`durable=False` (the default) turns fsync off: fast, and enough for everything but a crash of the machine.
+
+    `tcp=True` listens on a free port of 127.0.0.1 as well, and `dsn` then goes there.
+    """
+
+    def __init__(self, folder: Path, *, major: int = 18, durable: bool = False, tcp: bool = False) -> None:
+        self._port = free_port() if tcp else None
+        settings = Settings(tcp_port=self._port, durable=durable)
+        self._server = Server(Home.open(folder.resolve()), programs(major), settings)
+        self.major = major
+
+    @classmethod
+    @contextmanager
+    def temporary(cls, *, major: int = 18, durable: bool = False, tcp: bool = False) -> Iterator[Self]:
+        """A server that runs, in a folder that vanishes with it."""
+        with data_folder() as folder:
+            server = cls(folder / "server", major=major, durable=durable, tcp=tcp)
+            server.start()
+            try:
+                yield server
+            finally:
+                server.resume()
+                server.stop("immediate")
+
+    @property
+    def dsn(self) -> str:
+        return self.dsn_of("lanework")
+
+    def dsn_of(self, database: str) -> str:
+        if self._port is None:
+            return self._server.dsn(database)
+        passfile = psycopg.conninfo.conninfo_to_dict(self._server.dsn())["passfile"]
+        return f"host=127.0.0.1 port={self._port} user=lanework dbname={database} passfile={passfile}"
+
+    @property
+    def pid(self) -> int:
+        return int((self._server.home.data / "postmaster.pid").read_text().splitlines()[0])
+
+    @property
+    def running(self) -> bool:
+        return not is_free(self._server.home.server_lock)
+
+    def start(self) -> None:
+        self._server.ensure(Patience(self._server.home, quiet=60))
+
+    def stop(self, mode: str = "fast") -> None:
+        """`fast`: clients are cut off, a checkpoint is written. `immediate`: like a crash; the next start recovers."""
+        self._server.stop(mode)
+
+    def kill(self) -> None:
+        """SIGKILL to the postmaster; returns when its children have noticed and are gone."""
+        os.kill(self.pid, signal.SIGKILL)
+        patience = Patience(self._server.home, quiet=60)
+        while self.running:
+            patience.wait("the killed server to vanish")
+
+    def restart(self, mode: str = "immediate") -> None:
+        self.stop(mode)
+        self.start()
+
+    def pause(self) -> None:
+        """The postmaster hangs: connections are neither refused nor answered."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def resume(self) -> None:
+        with suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(self.pid, signal.SIGCONT)
+
+
+class Databases:
+    """New databases on a server, by the dozen."""
+
+    TEMPLATE = "lanework_template"
+
+    def __init__(self, server: PrivateServer) -> None:
+        self.server = server
+        self._numbers = itertools.count(1)
+        self._admin = psycopg.connect(server.dsn_of("postgres"), autocommit=True)
+        self._made_template = False
+
+    @contextmanager
+    def empty(self) -> Iterator[str]:
+        with self._database("template1") as dsn:
+            yield dsn
+
+    @contextmanager
+    def with_schema(self) -> Iterator[str]:
+        if not self._made_template:
+            self._make_template()
+        with self._database(self.TEMPLATE) as dsn:
+            yield dsn
+
+    def close(self) -> None:
+        self._admin.close()
+
+    @contextmanager
+    def _database(self, template: str) -> Iterator[str]:
+        name = f"test_{os.getpid()}_{next(self._numbers)}"
+        self._do(f"create database {name} template {template} strategy wal_log")
+        try:
+            yield self.server.dsn_of(name)
+        finally:
+            self._do(f"drop database {name} with (force)")
+
+    def _make_template(self) -> None:
+        self._do(f"create database {self.TEMPLATE}")
+        with psycopg.connect(self.server.dsn_of(self.TEMPLATE), autocommit=True) as connection:
+            migrate.apply(connection)
+        self._made_template = True
+
+    def _do(self, statement: str) -> None:
+        if self._admin.closed:
+            self._admin = psycopg.connect(self.server.dsn_of("postgres"), autocommit=True)
+        self._admin.execute(statement.encode())

@@ -1,0 +1,127 @@
+-- What the tests add to a database of their own: a clock that stands still until it is moved, a history of every change
+-- written by trigger, and the oracles, views over that history that are empty as long as the engine keeps its promises.
+-- LANEWORK_CLOCK: nothing here is part of the product.
+
+create schema proof;
+
+create table proof.clock (frozen timestamptz, shift interval not null default '0');
+insert into proof.clock default values;
+create or replace function lanework.now() returns timestamptz language plpgsql stable parallel safe as $$
+begin
+    return (select coalesce(c.frozen, clock_timestamp()) + c.shift from proof.clock c);
+end $$;
+
+create table proof.history (
+    seq bigint generated always as identity primary key,
+    xid xid8 not null default pg_current_xact_id(),
+    place text not null,
+    job_id bigint not null,
+    was lanework.job_status,
+    status lanework.job_status, -- null: the row left this table
+    attempt int not null,
+    tries_used int not null,
+    max_tries int not null,
+    claim_id uuid,
+    worker_id bigint,
+    lane_id int,
+    type_id int not null,
+    -- what held when it was written
+    slots int,
+    concurrency int
+);
+create index on proof.history (job_id, seq);
+
+create function proof.record() returns trigger language plpgsql as $$
+declare
+    r record;
+begin
+    if tg_op = 'DELETE' then r := old; else r := new; end if;
+    insert into proof.history (
+        place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
+    values (
+        case when tg_table_name = 'jobs' then 'jobs' when tg_table_name = 'jobs_failed' then 'jobs_failed' else 'jobs_done' end,
+        r.id, case when tg_op <> 'INSERT' then old.status end, case when tg_op <> 'DELETE' then r.status end,
+        r.attempt, r.tries_used, r.max_tries, r.claim_id, r.worker_id, r.lane_id, r.type_id,
+        (select l.max_slots from lanework.lanes l where l.id = r.lane_id),
+        (select t.concurrency from lanework.job_types t where t.id = r.type_id));
+    return null;
+end $$;
+create trigger record after insert or update or delete on lanework.jobs for each row execute function proof.record();
+create trigger record after insert or update or delete on lanework.jobs_done for each row execute function proof.record();
+create trigger record after insert or update or delete on lanework.jobs_failed for each row execute function proof.record();
+
+-- A job's life: each state it was given, with the one before it.
+create view proof.life as
+select h.*, lag(h.status) over job as before, lag(h.attempt) over job as attempt_before,
+       lag(h.tries_used) over job as tries_before
+from proof.history h where h.status is not null
+window job as (partition by h.job_id order by h.seq);
+
+create table proof.legal (before lanework.job_status, after lanework.job_status not null);
+insert into proof.legal values
+    (null, 'approved'), (null, 'scheduled'),
+    ('scheduled', 'approved'), ('scheduled', 'cancelled'), ('scheduled', 'failed'),
+    ('approved', 'running'), ('approved', 'cancelled'), ('approved', 'failed'),
+    ('running', 'approved'), ('running', 'scheduled'), ('running', 'completed'), ('running', 'failed'), ('running', 'cancelled');
+
+create view proof.illegal_step as
+select l.job_id, l.seq, l.before, l.status from proof.life l
+where not exists (select from proof.legal g where g.before is not distinct from l.before and g.after = l.status);
+
+-- An attempt is a claim: it rises by one with each, and by nothing else.
+create view proof.wrong_attempt as
+select l.job_id, l.seq, l.attempt_before, l.attempt from proof.life l
+where l.attempt <> coalesce(l.attempt_before, 0) + (l.status = 'running')::int
+   or l.status = 'running' and (l.claim_id is null or l.worker_id is null or l.lane_id is null);
+
+create view proof.wrong_try as
+select l.job_id, l.seq, l.tries_before, l.tries_used, l.max_tries from proof.life l
+where l.tries_used > l.max_tries or l.tries_used - coalesce(l.tries_before, 0) not in (0, 1)
+   or l.status = 'running' and l.tries_used >= l.max_tries;
+
+-- A row that leaves `jobs` arrives in the same transaction in one of the others, once.
+create view proof.lost_or_doubled as
+select h.job_id, h.xid from proof.history h
+group by h.job_id, h.xid
+having count(*) filter (where h.place = 'jobs' and h.status is null)
+    <> count(*) filter (where h.place <> 'jobs' and h.was is null);
+
+-- Running jobs of a lane at each claim. A claim writes its history under the lane's lock and an end writes it before it
+-- commits, so no order of commits makes this too high by accident.
+create view proof.load as
+select h.seq, h.job_id, h.lane_id, h.type_id, h.slots, h.concurrency, h.status,
+       sum(case when h.status = 'running' then 1 else -1 end) over (partition by h.lane_id order by h.seq) as in_lane,
+       sum(case when h.status = 'running' then 1 else -1 end) over (partition by h.type_id order by h.seq) as in_type
+from proof.history h
+where h.place = 'jobs' and (h.status = 'running') is distinct from (h.was = 'running') and 'running' in (h.status, h.was);
+create view proof.over_slots as
+select * from proof.load where status = 'running' and (in_lane > slots or in_type > concurrency);
+
+-- Two claims may not share their number.
+create view proof.claimed_twice as
+select l.job_id, l.attempt from proof.life l where l.status = 'running' group by l.job_id, l.attempt having count(*) > 1;
+
+-- A running row belongs to a claim that a living worker has, or that the next beat or reap finds.
+create view proof.stranded as
+select j.id from lanework.jobs j
+where j.status = 'running' and not exists (
+    select from lanework.claims c join lanework.workers w on w.id = c.worker_id
+    where c.worker_id = j.worker_id and c.claim_id = j.claim_id and j.id = any (c.job_ids));
+
+-- What a worker that has ended may not leave behind, once all its jobs are given back.
+create view proof.leaked as
+select 'lane_use' as what, u.worker_id from lanework.lane_use u join lanework.workers w on w.id = u.worker_id
+where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id)
+union all
+select 'type_use', u.worker_id from lanework.type_use u join lanework.workers w on w.id = u.worker_id
+where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id);
+
+create view proof.complaints as
+select 'illegal_step' as oracle, to_jsonb(v) as what from proof.illegal_step v
+union all select 'wrong_attempt', to_jsonb(v) from proof.wrong_attempt v
+union all select 'wrong_try', to_jsonb(v) from proof.wrong_try v
+union all select 'lost_or_doubled', to_jsonb(v) from proof.lost_or_doubled v
+union all select 'over_slots', to_jsonb(v) from proof.over_slots v
+union all select 'claimed_twice', to_jsonb(v) from proof.claimed_twice v
+union all select 'stranded', to_jsonb(v) from proof.stranded v
+union all select 'leaked', to_jsonb(v) from proof.leaked v;
