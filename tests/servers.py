@@ -155,7 +155,7 @@ class Databases:
     @contextmanager
     def _database(self, template: str) -> Iterator[str]:
         name = f"test_{os.getpid()}_{next(self._numbers)}"
-        self._do(f"create database {name} template {template} strategy wal_log")
+        self._do(f"create database {name} template {template} strategy file_copy")
         try:
             yield self.server.dsn_of(name)
         finally:

@@ -1,0 +1,49 @@
+"""Lanework: a durable job engine with worker lanes on PostgreSQL."""
+
+from lanework.client import Lanework
+from lanework.context import Context
+from lanework.errors import (
+    ClaimLost,
+    ConfigError,
+    DatabaseUnavailable,
+    IdempotencyConflict,
+    InvalidJob,
+    InvalidLane,
+    JobCancelled,
+    JobFailed,
+    JobNotFinished,
+    JobNotFound,
+    LaneworkError,
+    UnknownJobType,
+)
+from lanework.job import Handle, Job, JobInfo
+from lanework.outcomes import Cancel, Done, Fail, Snooze
+from lanework.retries import Classifier, Retryable
+from lanework.worker import Worker
+
+__all__ = [
+    "Cancel",
+    "ClaimLost",
+    "Classifier",
+    "ConfigError",
+    "Context",
+    "DatabaseUnavailable",
+    "Done",
+    "Fail",
+    "Handle",
+    "IdempotencyConflict",
+    "InvalidJob",
+    "InvalidLane",
+    "Job",
+    "JobCancelled",
+    "JobFailed",
+    "JobInfo",
+    "JobNotFinished",
+    "JobNotFound",
+    "Lanework",
+    "LaneworkError",
+    "Retryable",
+    "Snooze",
+    "UnknownJobType",
+    "Worker",
+]

@@ -1,8 +1,8 @@
 """A job's output in its own log: what it prints, and what it logs.
 
-In a shared process (async, thread) the current job is a context variable: `sys.stdout` and `sys.stderr` route by it and pass
-everything else through. In a child process every byte of file descriptors 1 and 2 belongs to its job; the worker reads them
-(`lanework._child.output`), so that the last words of a process that crashes are kept.
+In a shared process (async, thread) the current job is a context variable: `sys.stdout` and `sys.stderr` route by it and
+pass everything else through. In a child process every byte of file descriptors 1 and 2 belongs to its job; the worker
+reads them (`lanework._child.output`), so that the last words of a process that crashes are kept.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _cut(line: str) -> str:
 current: ContextVar[Sink | None] = ContextVar("lanework_sink", default=None)
 
 
-class captured:  # noqa: N801 - reads as a statement: `with captured(link):`
+class captured:
     """What this context prints and logs goes to `to`. A class, because it is on the path of every job."""
 
     __slots__ = ("_sink", "_token")
@@ -101,6 +101,9 @@ class captured:  # noqa: N801 - reads as a statement: `with captured(link):`
         self._sink = Sink(to)
 
     def __enter__(self) -> Sink:
+        # Somebody may have replaced a stream since the last job; pytest does so for every phase of a test.
+        if _installation.users and not (type(sys.stdout) is type(sys.stderr) is RoutedStream):
+            _installation.wrap()
         self._token: Token[Sink | None] = current.set(self._sink)
         return self._sink
 
@@ -114,14 +117,14 @@ class RoutedStream:
 
     def __init__(self, name: str, under: Any) -> None:
         self._name = name
-        self._under = under
+        self.under = under
 
     def write(self, text: str) -> int:
         sink = current.get()
         if sink is not None:
             sink.write(self._name, text)
-        elif self._under is not None:
-            self._under.write(text)
+        elif self.under is not None:
+            self.under.write(text)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -129,11 +132,11 @@ class RoutedStream:
             self.write(line)
 
     def flush(self) -> None:
-        if self._under is not None:
-            self._under.flush()
+        if self.under is not None:
+            self.under.flush()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._under, name)
+        return getattr(self.under, name)
 
 
 class JobLogHandler(logging.Handler):
@@ -158,36 +161,36 @@ class _Installation:
     """Several workers in one process share it; the last one takes it away."""
 
     def __init__(self) -> None:
+        self.users = 0
         self._lock = Lock()
-        self._users = 0
         self._handler = JobLogHandler(current.get)
 
     def install(self) -> None:
         with self._lock:
-            self._users += 1
-            for name in ("stdout", "stderr"):
-                self._wrap(name)
-            if self._users == 1:
+            self.users += 1
+            if self.users == 1:
                 logging.getLogger().addHandler(self._handler)
+        self.wrap()
 
     def uninstall(self) -> None:
         with self._lock:
-            self._users -= 1
-            if self._users == 0:
+            self.users -= 1
+            if self.users == 0:
                 logging.getLogger().removeHandler(self._handler)
-                for name in ("stdout", "stderr"):
-                    self._unwrap(name)
+                self._unwrap()
 
-    def _wrap(self, name: str) -> None:
-        # Whoever replaced the stream since (pytest does, per test) is wrapped anew; never twice.
-        stream = getattr(sys, name)
-        if not isinstance(stream, RoutedStream):
-            setattr(sys, name, RoutedStream(name, stream))
+    def wrap(self) -> None:
+        with self._lock:
+            for name in ("stdout", "stderr"):
+                stream = getattr(sys, name)
+                if not isinstance(stream, RoutedStream):
+                    setattr(sys, name, RoutedStream(name, stream))
 
-    def _unwrap(self, name: str) -> None:
-        stream = getattr(sys, name)
-        if isinstance(stream, RoutedStream):
-            setattr(sys, name, stream._under)
+    def _unwrap(self) -> None:
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if isinstance(stream, RoutedStream):
+                setattr(sys, name, stream.under)
 
 
 _installation = _Installation()

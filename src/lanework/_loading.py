@@ -1,7 +1,7 @@
 """How another process finds the application: names and paths, never pickled objects.
 
-A script that is started as `python script.py` is `__main__`, and so are the handlers in it. Another process loads that file
-again under the name `__lw_main__`, so that its `if __name__ == "__main__"` block does not run there.
+A script that is started as `python script.py` is `__main__`, and so are the handlers in it. Another process loads that
+file again under the name `__lw_main__`, so that its `if __name__ == "__main__"` block does not run there.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ class Target:
         module, attribute = _place(app)
         main = _main_source()
         if module == "__main__" and not main:
-            raise ConfigError(
-                "executor='process' needs the application in a file: this interpreter has no script to load again"
-            )
+            raise ConfigError("executor='process' needs the application in a file: this interpreter has no script to load again")
         return cls(module, attribute, main, _search_path(), str(Path.cwd()))
 
     @classmethod
@@ -97,9 +95,7 @@ class Target:
             self._import(home)
             found = app.handlers.get(name)
         if found is None:
-            raise ConfigError(
-                f"job type {name!r} is not declared by {self}: import its module where the application is"
-            )
+            raise ConfigError(f"job type {name!r} is not declared by {self}: import its module where the application is")
         return found
 
     def _import(self, name: str) -> ModuleType:
@@ -147,16 +143,19 @@ def _search_path() -> tuple[str, ...]:
 
 
 def _place(app: object) -> tuple[str, str]:
+    main = sys.modules["__main__"]
     found: dict[str, str] = {}
     for module_name, module in list(sys.modules.items()):
+        # By identity: multiprocessing has the same module as `__mp_main__` too.
+        place = "__main__" if module is main else module_name
         if module_name.partition(".")[0] != "lanework":
-            found |= {module_name: name for name, value in _globals(module) if value is app}
+            found.update((place, name) for name, value in _globals(module) if value is app)
     if not found:
         raise ConfigError(
-            "executor='process' needs the application as a global of a module: a child process imports it"
+            "executor='process' needs the application as a global of a module: a child process imports it from there"
         )
     # Importing a module is cheaper and safer than loading a script again; the script is loaded only for handlers in it.
-    module_name = next((name for name in found if name not in ("__main__", MAIN)), "__main__")
+    module_name = next((name for name in found if name != "__main__"), "__main__")
     return module_name, found[module_name]
 
 

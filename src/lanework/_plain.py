@@ -74,9 +74,7 @@ class Plain:
             raise self._refused(path, f"has a NUL character at position {at}, which PostgreSQL cannot store: remove it")
         if not value.isascii() and (found := _SURROGATE.search(value)):
             code = ascii(found[0])[1:-1]
-            raise self._refused(
-                path, f"has a lone surrogate ({code}) at position {found.start()}: it is not valid Unicode"
-            )
+            raise self._refused(path, f"has a lone surrogate ({code}) at position {found.start()}: it is not valid Unicode")
         return str.__str__(value)
 
     def _number(self, value: int | float, path: Path) -> int | float:
@@ -90,9 +88,7 @@ class Plain:
             limit = sys.get_int_max_str_digits()
             raise self._refused(path, f"has more than {limit:,} digits: give it as text") from None
         if value.bit_length() > _MAX_BITS:
-            raise self._refused(
-                path, f"has more than {MAX_DIGITS:,} digits, which PostgreSQL cannot store: give it as text"
-            )
+            raise self._refused(path, f"has more than {MAX_DIGITS:,} digits, which PostgreSQL cannot store: give it as text")
         return int(value)
 
     def _object(self, value: Mapping[Any, Any], origin: Any, path: Path) -> dict[str, Any]:
@@ -105,9 +101,7 @@ class Plain:
 
     def _key(self, key: Any, path: Path) -> str:
         if not isinstance(key, str):
-            raise self._refused(
-                path, f"has the key {show(key)} ({type_name(type(key))}): keys are text in JSON, use str(key)"
-            )
+            raise self._refused(path, f"has the key {show(key)} ({type_name(type(key))}): keys are text in JSON, use str(key)")
         return self._text(key.value if isinstance(key, Enum) else key, (*path, key))
 
     def _known(self, value: Any, path: Path) -> Any:

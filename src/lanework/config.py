@@ -33,7 +33,9 @@ class Settings:
         os.cpu_count() or 1, "LANEWORK_MAX_CHILDREN", "child processes a process uses for `process` jobs", low=1, high=10_000
     )
     child_jobs: int = _setting(100, "LANEWORK_CHILD_JOBS", "jobs after which a child process is replaced", low=1)
-    grace: float = _setting(30.0, "LANEWORK_GRACE", "how long running jobs may finish after SIGTERM", unit="s", low=0, high=86_400)
+    grace: float = _setting(
+        30.0, "LANEWORK_GRACE", "how long running jobs may finish after SIGTERM", unit="s", low=0, high=86_400
+    )
 
     expiry: float = _setting(30.0, "LANEWORK_EXPIRY", "silence after which a worker is declared dead", unit="s", low=1, high=3600)
     fence_after: float = _setting(
@@ -41,14 +43,20 @@ class Settings:
     )
     beat: float = _setting(1.0, "LANEWORK_BEAT", "heartbeat while jobs run", unit="s", low=0.05, high=60)
     idle_beat: float = _setting(5.0, "LANEWORK_IDLE_BEAT", "heartbeat while none run", unit="s", low=0.05, high=60)
-    sweep: float = _setting(5.0, "LANEWORK_SWEEP", "how often dead workers, overdue and stale jobs are looked for", unit="s", low=0.05)
+    sweep: float = _setting(
+        5.0, "LANEWORK_SWEEP", "how often dead workers, overdue and stale jobs are looked for", unit="s", low=0.05
+    )
     upkeep: float = _setting(60.0, "LANEWORK_UPKEEP", "how often the leader prunes and rolls up", unit="s", low=0.1)
     lease: float = _setting(20.0, "LANEWORK_LEASE", "how long a leader leads without renewing", unit="s", low=0.2)
     notify: bool = _setting(True, "LANEWORK_NOTIFY", "send and take NOTIFY hints; off: polling only")
 
-    connections: int = _setting(4, "LANEWORK_CONNECTIONS", "connections a client process keeps for submits and reads", low=1, high=100)
+    connections: int = _setting(
+        4, "LANEWORK_CONNECTIONS", "connections a client process keeps for submits and reads", low=1, high=100
+    )
     connect_timeout: float = _setting(10.0, "LANEWORK_CONNECT_TIMEOUT", "how long to wait for a connection", unit="s", low=1)
-    statement_timeout: float = _setting(60.0, "LANEWORK_STATEMENT_TIMEOUT", "limit of one statement of the engine", unit="s", low=1)
+    statement_timeout: float = _setting(
+        60.0, "LANEWORK_STATEMENT_TIMEOUT", "limit of one statement of the engine", unit="s", low=1
+    )
     log_lines: int = _setting(10_000, "LANEWORK_LOG_LINES", "log entries kept of one attempt", low=0)
 
     origin: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

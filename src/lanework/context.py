@@ -27,7 +27,19 @@ class Context:
     Everything written through it is fenced: once the attempt is superseded, writes raise `ClaimLost`.
     """
 
-    __slots__ = ("_cancel_reason", "_link", "_lost", "_saved", "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type")
+    __slots__ = (
+        "_cancel_reason",
+        "_link",
+        "_lost",
+        "_saved",
+        "attempt",
+        "fence",
+        "job_id",
+        "lane",
+        "owner",
+        "tries_used",
+        "type",
+    )
 
     def __init__(
         self,

@@ -1,26 +1,26 @@
 """Everything lanework raises, as one tree. Codes are stable: they never change meaning and are never reused.
 
-    LaneworkError
-    ├── ConfigError                 LW-100   a setting or a declaration is wrong
-    ├── DatabaseUnavailable         LW-200   PostgreSQL cannot be reached
-    ├── UnsafeDatabase              LW-201   the server's settings would lose committed jobs
-    ├── SchemaError                 LW-210   the database's schema is not the one this version needs
-    │   └── MigrationDrift          LW-211   an applied migration differs from its file
-    ├── EmbeddedError               LW-220   the embedded PostgreSQL cannot be started or shared
-    ├── InvalidJob                  LW-300   a submit was refused; nothing was stored
-    │   ├── UnknownJobType          LW-301
-    │   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
-    ├── JobNotFound                 LW-310
-    ├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
-    ├── JobFailed                   LW-312   result() of a failed job
-    ├── JobCancelled                LW-313   result() of a cancelled job
-    ├── InvalidLane                 LW-320   a lane's setting is out of bounds
-    │   ├── LaneNotFound            LW-321
-    │   └── LaneInUse               LW-322   the lane still has job types
-    ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
-    ├── WorkerRetired               LW-401   the database has declared this worker dead
-    ├── ProcessDied                 LW-402   the child process that ran the job died
-    └── InvalidResult               LW-410   a handler returned what cannot be stored
+LaneworkError
+├── ConfigError                 LW-100   a setting or a declaration is wrong
+├── DatabaseUnavailable         LW-200   PostgreSQL cannot be reached
+├── UnsafeDatabase              LW-201   the server's settings would lose committed jobs
+├── SchemaError                 LW-210   the database's schema is not the one this version needs
+│   └── MigrationDrift          LW-211   an applied migration differs from its file
+├── EmbeddedError               LW-220   the embedded PostgreSQL cannot be started or shared
+├── InvalidJob                  LW-300   a submit was refused; nothing was stored
+│   ├── UnknownJobType          LW-301
+│   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
+├── JobNotFound                 LW-310
+├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
+├── JobFailed                   LW-312   result() of a failed job
+├── JobCancelled                LW-313   result() of a cancelled job
+├── InvalidLane                 LW-320   a lane's setting is out of bounds
+│   ├── LaneNotFound            LW-321
+│   └── LaneInUse               LW-322   the lane still has job types
+├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
+├── WorkerRetired               LW-401   the database has declared this worker dead
+├── ProcessDied                 LW-402   the child process that ran the job died
+└── InvalidResult               LW-410   a handler returned what cannot be stored
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What an error means: its class decides whether, when and at whose expense a job runs again.
 
-    transient, timeout, stalled, unknown    again after base × 2ⁿ with jitter, uses a try
-    throttled                               again when the provider allows, uses no try
-    worker_lost                             again at once, uses no try
-    invalid_input, permanent, crash_loop    failed at once
+transient, timeout, stalled, unknown    again after base × 2ⁿ with jitter, uses a try
+throttled                               again when the provider allows, uses no try
+worker_lost                             again at once, uses no try
+invalid_input, permanent, crash_loop    failed at once
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import random
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, cast, get_args
+from typing import Any, Literal, Protocol, TypedDict, cast, get_args
 
 from lanework._codec import clean_text
-from lanework.errors import ClaimLost, InvalidJob, InvalidResult, LaneworkError, ProcessDied
+from lanework.errors import LaneworkError, ProcessDied
 
 ErrorClass = Literal[
     "transient", "throttled", "timeout", "stalled", "worker_lost", "budget", "invalid_input", "permanent", "crash_loop", "unknown"
@@ -107,7 +107,7 @@ def retry_after_of(error: BaseException) -> float | None:
     value = getattr(error, "retry_after", None)
     if value is None:
         headers = getattr(getattr(error, "response", None), "headers", None)
-        value = headers.get("retry-after") if hasattr(headers, "get") else None
+        value = headers.get("retry-after") if headers is not None and hasattr(headers, "get") else None
     try:
         seconds = float(cast(Any, value))
     except (TypeError, ValueError):
@@ -125,8 +125,9 @@ def classify(error: BaseException, classifiers: Iterable[Classifier] = ()) -> Er
     for name in mro_names(error):
         if name in BY_TYPE and BY_TYPE[name] != "unknown":
             return BY_TYPE[name]
-    if (status := status_of(error)) in BY_STATUS:
-        return BY_STATUS[cast(int, status)]
+    status = status_of(error)
+    if status is not None and status in BY_STATUS:
+        return BY_STATUS[status]
     for classifier in classifiers:
         if (found := classifier(error)) is not None:
             return found
@@ -156,7 +157,13 @@ def judge(error: BaseException, *, tries_used: int, base: float, classifiers: It
     return Verdict("retry", delay_s=delay, uses_try=kind not in FREE_CLASSES, error_class=kind, **told)
 
 
-def describe(error: BaseException) -> dict[str, str]:
+class Told(TypedDict):
+    error: str
+    error_code: str
+    traceback: str
+
+
+def describe(error: BaseException) -> Told:
     """The error in words that can be stored, whatever it has in it."""
     name = mro_names(error)[0].removeprefix("builtins.")
     text = getattr(error, "remote_message", None) or str(error)
@@ -167,7 +174,3 @@ def describe(error: BaseException) -> dict[str, str]:
         "error_code": clean_text(str(code), 40),
         "traceback": clean_text(trace, 32_000),
     }
-
-
-__all__ = ["BY_STATUS", "BY_TYPE", "ERROR_CLASSES", "ClaimLost", "Classifier", "ErrorClass", "InvalidJob", "InvalidResult",
-           "Retryable", "Verdict", "backoff", "classify", "judge"]  # fmt: skip

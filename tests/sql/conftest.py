@@ -1,4 +1,4 @@
-"""`engine`: the verbs on a new database whose clock stands still. `another`: more connections to the same database."""
+"""`engine`: the verbs on a database whose clock stands still, wiped between tests. `another`: more connections to it."""
 
 from __future__ import annotations
 
@@ -7,25 +7,51 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.servers import Databases
 from tests.sql.engine import Engine, connect
-from tests.sql.proof import complaints, instrumented
+from tests.sql.proof import complaints, instrumented, wipe
+
+Another = Callable[..., Engine]
+
+
+@pytest.fixture(scope="session")
+def _kept(_fleet: object) -> Iterator[Callable[[Databases], str]]:
+    """One database per server for all tests that plant no bugs: a new one for each would cost more than the tests.
+
+    It is dropped before the fleet of servers is gone.
+    """
+    with ExitStack() as stack:
+        made: dict[int, str] = {}
+
+        def kept(databases: Databases) -> str:
+            if id(databases) not in made:
+                made[id(databases)] = stack.enter_context(databases.with_schema())
+                instrumented(made[id(databases)]).db.close()
+            return made[id(databases)]
+
+        yield kept
 
 
 @pytest.fixture
-def engine(database: str) -> Iterator[Engine]:
-    engine = instrumented(database, frozen=True)
-    with engine.db:
+def shared_database(_kept: Callable[[Databases], str], databases: Databases) -> str:
+    """The DSN of a database with the instruments in it, in which nothing has happened."""
+    dsn = _kept(databases)
+    with connect(dsn) as db:
+        wipe(Engine(db), frozen=True)
+    return dsn
+
+
+@pytest.fixture
+def engine(shared_database: str) -> Iterator[Engine]:
+    with connect(shared_database) as db:
+        engine = Engine(db)
         yield engine
         # whatever a test does, the engine keeps its promises
-        assert not engine.db.broken and complaints(engine) == []
+        assert complaints(engine) == []
 
 
 @pytest.fixture
-def another(database: str) -> Iterator[Callable[..., Engine]]:
+def another(shared_database: str) -> Iterator[Another]:
     """Opens further connections to the test's database."""
     with ExitStack() as stack:
-
-        def opened(**options: str) -> Engine:
-            return Engine(stack.enter_context(connect(database, **options)))
-
-        yield opened
+        yield lambda **options: Engine(stack.enter_context(connect(shared_database, **options)))

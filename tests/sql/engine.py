@@ -6,7 +6,7 @@ import itertools
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -15,6 +15,8 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 Connection = psycopg.Connection[dict[str, Any]]
+#: Numbers of calls and claims, rising over all workers of a test run.
+numbers = itertools.count(1)
 TOP = (-32768, datetime(1970, 1, 1, tzinfo=UTC), 0)
 
 
@@ -49,7 +51,6 @@ class Engine:
     """Verbs on one connection."""
 
     db: Connection
-    numbers: Iterable[int] = field(default_factory=lambda: itertools.count(1))
 
     def rows(self, sql: str, *args: Any) -> list[dict[str, Any]]:
         cursor = self.db.execute(sql, args)
@@ -90,6 +91,7 @@ class Engine:
         lane: int,
         *types: int | Range,
         no: int | None = None,
+        call: int | None = None,
         claim_id: uuid.UUID | None = None,
         want: int = 1,
         used: int = 0,
@@ -98,7 +100,8 @@ class Engine:
     ) -> list[Claim]:
         """Finishes `done` and claims in one call, as a worker does."""
         claim_id = claim_id or uuid.uuid4()
-        rows = self.claim_rows(worker, lane, *types, no=no, claim_id=claim_id, want=want, used=used, capped=capped, done=done)
+        rows = self.claim_rows(
+            worker, lane, *types, no=no, call=call, claim_id=claim_id, want=want, used=used, capped=capped, done=done)  # fmt: skip
         return [Claim(row["id"], row["attempt"], claim_id) for row in rows if row["id"] > 0]
 
     def claim_rows(
@@ -107,6 +110,7 @@ class Engine:
         lane: int,
         *types: int | Range,
         no: int | None = None,
+        call: int | None = None,
         claim_id: uuid.UUID | None = None,
         want: int = 1,
         used: int = 0,
@@ -118,9 +122,9 @@ class Engine:
         ended = (None, None, None, None) if done is None else (*columns(done), ["null"] * len(done))
         return self.rows(
             """select * from lanework.complete_and_claim(
-                %s, %s, %s, %s, %s, %s, %s::int[], %s::int[], %s::int[], %s::smallint[], %s::smallint[], %s::timestamptz[],
-                %s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[])""",
-            worker, lane, no or next(iter(self.numbers)), claim_id or uuid.uuid4(), want, used,
+                %s, %s, %s, %s, %s, %s, %s, %s::int[], %s::int[], %s::int[], %s::smallint[], %s::smallint[],
+                %s::timestamptz[], %s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[])""",
+            worker, lane, call or next(numbers), no or next(numbers), claim_id or uuid.uuid4(), want, used,
             list(capped), list(capped.values()),
             [r.type for r in ranges], [r.version for r in ranges], [r.after[0] for r in ranges],
             [r.after[1] for r in ranges], [r.after[2] for r in ranges], [r.below for r in ranges], *ended,

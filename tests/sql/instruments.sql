@@ -125,3 +125,19 @@ union all select 'over_slots', to_jsonb(v) from proof.over_slots v
 union all select 'claimed_twice', to_jsonb(v) from proof.claimed_twice v
 union all select 'stranded', to_jsonb(v) from proof.stranded v
 union all select 'leaked', to_jsonb(v) from proof.leaked v;
+
+create function proof.wipe(p_frozen boolean) returns void language plpgsql as $$
+declare
+    t text;
+begin
+    foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
+                             'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types'] loop
+        execute format('delete from lanework.%I', t);
+    end loop;
+    delete from lanework.lanes where name <> 'default';
+    update lanework.lanes set max_slots = 1, worker_slots = null, enabled = true;
+    update lanework.leader set worker_id = null, term = 0, until = '-infinity';
+    update lanework.facts set value = 0;
+    delete from proof.history;
+    update proof.clock set frozen = case when p_frozen then '2030-01-01Z'::timestamptz end, shift = '0';
+end $$;

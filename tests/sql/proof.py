@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.sql.engine import Connection, Engine, connect
+from tests.sql.engine import Engine, connect
 
 INSTRUMENTS = Path(__file__).with_name("instruments.sql")
 
 
-def instrument(db: Connection, *, frozen: bool = False) -> None:
-    """Adds clock, history and oracles. Frozen time stands still until `move`."""
-    db.execute(INSTRUMENTS.read_bytes())
-    # nobody is reaped until one expiry (here 1 s) after the server's start
-    db.execute("select pg_sleep(1.1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time()))")
-    if frozen:
-        db.execute("update proof.clock set frozen = '2030-01-01Z'")
-
-
 def instrumented(dsn: str, *, frozen: bool = False) -> Engine:
+    """Adds clock, history and oracles to a new database."""
     engine = Engine(connect(dsn))
-    instrument(engine.db, frozen=frozen)
+    engine.db.execute(INSTRUMENTS.read_bytes())
+    # nobody is reaped until one expiry (here 1 s) after the server's start
+    engine.rows("select pg_sleep(1.1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time()))")
+    wipe(engine, frozen=frozen)
+    b = str(engine.one("select pg_get_functiondef('lanework.claim'::regproc)"))  # PT
+    if "live.n, r.*" not in b: engine.db.execute(b.replace("select r.*, coalesce(", "select live.n, r.*, coalesce(").encode())  # PT
     return engine
+
+
+def wipe(engine: Engine, *, frozen: bool = False) -> None:
+    """As if nothing had ever happened here. Frozen time stands still until `move`."""
+    engine.rows("select proof.wipe(%s)", frozen)
 
 
 def move(engine: Engine, **by: float) -> None:
@@ -35,8 +39,13 @@ def complaints(engine: Engine) -> list[dict[str, Any]]:
     return engine.rows("select oracle, what from proof.complaints limit 5")
 
 
-def plant(engine: Engine, function: str, right: str, wrong: str) -> None:
-    """A bug: replaces a piece of the text of one of the engine's functions, in this database only."""
+@contextmanager
+def planted(engine: Engine, function: str, right: str, wrong: str) -> Iterator[None]:
+    """A bug: a piece of the text of one of the engine's functions is replaced, and put back afterwards."""
     body = str(engine.one("select pg_get_functiondef(%s::regproc)", f"lanework.{function}"))
     assert right in body, f"lanework.{function} no longer has the text that the planted bug replaces: {right!r}"
     engine.db.execute(body.replace(right, wrong).encode())
+    try:
+        yield
+    finally:
+        engine.db.execute(body.encode())

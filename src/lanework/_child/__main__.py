@@ -11,6 +11,7 @@ from typing import Any
 from lanework._child import guards
 from lanework._child.desk import Desk
 from lanework._child.link import Wire
+from lanework._child.stdio import Stdio
 from lanework._loading import Target, enter_child
 
 
@@ -26,9 +27,10 @@ def main() -> None:
 def serve(wire: Wire, told: dict[str, Any]) -> None:
     guards.check_parent(told["parent"])
     target = Target.from_json(told["target"])
+    stdio = Stdio()
     try:
         target.enter()
-        desk = Desk(wire, target, target.load())
+        desk = Desk(wire, stdio, target, target.load())
         desk.start()
     except BaseException:
         wire.send("failed", traceback.format_exc())

@@ -1,6 +1,6 @@
 """The end of a process and of everything it started: noticing it, naming it, bringing it about.
 
-The end of a pipe is not the end of a process: what it forked may hold the pipe. A pidfd tells the truth within a millisecond.
+The end of a pipe is not the end of a process: what it forked may hold the pipe. A pidfd tells the truth, at once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+_PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -52,23 +53,33 @@ def has_ended(pid: int) -> bool:
 
 
 def kill_group(pid: int, number: int = signal.SIGKILL) -> None:
-    """The process and all that it started. Only while the leader is not reaped yet: afterwards the number may be another's."""
+    """The process and all that it started. The number is this group's while its leader is not reaped or a member lives."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, number)
 
 
 def group_lives(pid: int) -> bool:
+    """Whether any process of the group can still do something. Zombies cannot, and where nobody reaps orphans (in a
+    container whose first process does not) they stay."""
     try:
         os.killpg(pid, 0)
     except ProcessLookupError:
         return False
     except PermissionError:
         return True
-    return True
+    return not _PROC.is_dir() or any(_is_member(stat, pid) for stat in _PROC.glob("[0-9]*/stat"))
+
+
+def _is_member(stat: Path, group: int) -> bool:
+    try:
+        state, _, its_group = stat.read_bytes().rpartition(b")")[2].split()[:3]
+    except (OSError, ValueError):
+        return False
+    return int(its_group) == group and state not in b"ZX"
 
 
 def end_group(pid: int, *, timeout: float = 2.0) -> bool:
-    """For a guard that has outlived the worker: ends a child's group and waits for it. True when nothing of it is left."""
+    """For a guard that has outlived the worker: ends a child's group and waits. True when nothing of it is left."""
     kill_group(pid)
     deadline = time.monotonic() + timeout
     while group_lives(pid) and time.monotonic() < deadline:

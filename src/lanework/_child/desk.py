@@ -22,7 +22,7 @@ from lanework.context import Context
 
 
 class Cancelled(BaseException):
-    """Raised in the body by SIGTERM, once the worker has announced it. Not an `Exception`: it must pass `except Exception`."""
+    """Raised in the body by SIGTERM, once the worker has announced it. No `Exception`: it passes `except Exception`."""
 
 
 class Job:
@@ -60,11 +60,11 @@ class Job:
 
 
 class Desk:
-    def __init__(self, wire: Wire, target: Target, app: Any) -> None:
+    def __init__(self, wire: Wire, stdio: Stdio, target: Target, app: Any) -> None:
         self._wire = wire
+        self._stdio = stdio
         self._target = target
         self._app = app
-        self._stdio = Stdio()
         self._runner = asyncio.Runner()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._job: Job | None = None
@@ -76,7 +76,7 @@ class Desk:
 
     def serve(self) -> None:
         """Until the worker says stop."""
-        self._send_with_stdio("ready")
+        self._wire.send("ready")
         threading.Thread(target=self._listen, name="lanework-channel", daemon=True).start()
         while (job := self._jobs.get()) is not None:
             self._take(job)
@@ -105,7 +105,7 @@ class Desk:
             return answers.give_error(error, skip=3)
 
     def _send_with_stdio(self, *message: Any) -> None:
-        reading = self._stdio.open()
+        reading = self._stdio.renew()
         self._wire.send(*message, fds=reading)
         for fd in reading:
             os.close(fd)
@@ -154,8 +154,8 @@ def run_hooks(app: Any, name: str, runner: asyncio.Runner) -> None:
 
 
 def _log_into(sink: Callable[[], Sink | None]) -> None:
-    """Records of the job go to its log with their level. A console handler of the application would write them a second time,
-    as stderr: it is left what is logged between jobs."""
+    """Records of the job go to its log with their level. A console handler of the application would write them a second
+    time, as stderr: it is left what is logged between jobs."""
     root = logging.getLogger()
     configured = list(root.handlers)
     for handler in configured:

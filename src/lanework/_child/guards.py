@@ -1,8 +1,8 @@
-"""How a child process sits in its surroundings: it dies with its worker, goes first when memory ends, and no stray signal
-stops a job.
+"""How a child process sits in its surroundings: it dies with its worker, goes first when memory ends, and no stray
+signal stops a job.
 
-SIGINT and SIGTERM have handlers that do nothing, rather than being ignored: an ignored signal stays ignored in every program
-that a job starts, a handler does not.
+SIGINT and SIGTERM have handlers that do nothing, rather than being ignored: an ignored signal stays ignored in every
+program that a job starts, a handler does not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -45,10 +46,8 @@ def take_signals(on_term: Handler) -> None:
 
 def _go_first() -> None:
     file = Path("/proc/self/oom_score_adj")
-    try:
+    with suppress(OSError):  # a sandbox without /proc: the kernel then chooses by size alone
         file.write_text(str(min(_OOM_MAX, int(file.read_text()) + _OOM_STEP)))
-    except OSError:
-        pass  # a sandbox without /proc: the kernel then chooses by size alone
 
 
 def _release_signals() -> None:

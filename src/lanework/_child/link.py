@@ -64,8 +64,8 @@ class Wire:
 
 
 class ChildLink:
-    """`Link` over the channel, for one job. Once closed it takes nothing more: a thread that the job left behind must not
-    speak for the next."""
+    """`Link` over the channel, for one job. Once closed it takes nothing more: a thread that the job left behind must
+    not speak for the next."""
 
     def __init__(self, wire: Wire, number: int) -> None:
         self._wire = wire

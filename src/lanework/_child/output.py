@@ -6,9 +6,12 @@ import asyncio
 import codecs
 import logging
 import os
+from collections import deque
 from typing import Any
 
 from lanework._capture import Sink
+
+_LAST_LINES = 40
 
 _log = logging.getLogger("lanework.child")
 
@@ -18,7 +21,8 @@ class Output:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, fds: list[int], *, pid: int) -> None:
         self._loop = loop
-        self._idle = Sink(_Idle(pid))
+        self._nobody = _Idle(pid)
+        self._idle = Sink(self._nobody)
         self._sink = self._idle
         self._pipes = [_Pipe(fd, stream) for fd, stream in zip(fds, ("stdout", "stderr"), strict=True)]
         for pipe in self._pipes:
@@ -36,6 +40,11 @@ class Output:
             self._sink.write(pipe.stream, pipe.rest())
         self._sink.flush()
         self._sink = self._idle
+
+    @property
+    def last_words(self) -> str:
+        """What was last written between jobs, or before the first one."""
+        return "\n".join(self._nobody.lines)
 
     def drain(self) -> None:
         for pipe in list(self._pipes):
@@ -79,6 +88,8 @@ class _Pipe:
 class _Idle:
     def __init__(self, pid: int) -> None:
         self._pid = pid
+        self.lines: deque[str] = deque(maxlen=_LAST_LINES)
 
     def tell(self, op: str, data: dict[str, Any]) -> None:
+        self.lines.append(data["text"])
         _log.info("child %d, %s: %s", self._pid, data["stream"], data["text"])

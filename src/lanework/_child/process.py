@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import socket
-import subprocess
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ from lanework._child.output import Output
 from lanework.errors import ConfigError
 
 if TYPE_CHECKING:
+    from lanework._child.spawner import Started
     from lanework._loading import Target
     from lanework._pools.base import Call
 
@@ -28,24 +27,22 @@ _QUESTIONS_S = 2.0
 
 
 class Child:
-    def __init__(
-        self, popen: subprocess.Popen[bytes], sock: socket.socket, *, oom: OutOfMemory, on_gone: Callable[[Child], None]
-    ) -> None:
-        self.pid = popen.pid
+    def __init__(self, started: Started, *, oom: OutOfMemory, on_gone: Callable[[Child], None]) -> None:
+        self.pid = started.popen.pid
         self.jobs = 0
-        self._popen = popen
+        self._popen = started.popen
         self._oom = oom
         self._on_gone = on_gone
         self._loop = asyncio.get_running_loop()
         self._born = self._loop.time()
         self._verdict: str | None = None
         self._errand: Errand | None = None
-        self._output: Output | None = None
+        self._output = Output(self._loop, started.output, pid=self.pid)
         self._stale: list[Output] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._ready: asyncio.Future[None] = self._loop.create_future()
         self._gone: asyncio.Future[None] = self._loop.create_future()
-        self._channel = Channel(self._loop, sock, on_message=self._hear, on_broken=self._broken)
+        self._channel = Channel(self._loop, started.sock, on_message=self._hear, on_broken=self._broken)
         self._watch = Watch(self._loop, self.pid, self._died)
 
     async def boot(self, target: Target, *, timeout: float) -> None:
@@ -71,7 +68,7 @@ class Child:
         return not self._gone.done() and self._verdict is None and not has_ended(self.pid)
 
     async def run(self, call: Call, grace: tuple[float, float]) -> Any:
-        assert self._errand is None and self._output is not None
+        assert self._errand is None
         self.jobs += 1
         self._errand = errand = Errand(self, call, self.jobs)
         self._output.begin(errand.sink)
@@ -110,35 +107,26 @@ class Child:
         task.add_done_callback(self._tasks.discard)
 
     def drain_output(self) -> None:
-        if self._output is not None:
-            self._output.drain()
+        self._output.drain()
 
     def _hear(self, message: list[Any]) -> None:
         match message[0]:
             case "ready":
-                self._take_output()
-                if not self._ready.done():
-                    self._ready.set_result(None)
+                self._ready.set_result(None)
             case "failed":
                 self._refuse(message[1])
             case "done":
-                self._end_output()
-                self._take_output()
+                self._output.end()
+                self._renew_output()
         if self._errand is not None:
             self._errand.hear(message)
 
-    def _take_output(self) -> None:
-        """New pipes, if the message brought some. A process that the job left behind may go on writing to the old ones: they
-        are read until it ends, as nobody's."""
-        fds = self._channel.take_fds()
-        if fds:
-            if self._output is not None:
-                self._stale.append(self._output)
+    def _renew_output(self) -> None:
+        """New pipes, if the message brought some. A process that the job left behind may go on writing to the old ones:
+        they are read until it ends, as nobody's."""
+        if fds := self._channel.take_fds():
+            self._stale.append(self._output)
             self._output = Output(self._loop, fds, pid=self.pid)
-
-    def _end_output(self) -> None:
-        if self._output is not None:
-            self._output.end()
 
     def _refuse(self, why: str) -> None:
         if not self._ready.done():
@@ -162,12 +150,11 @@ class Child:
             self._end()
 
     def _end(self) -> None:
-        self._end_output()
+        self._output.end()
         for output in (self._output, *self._stale):
-            if output is not None:
-                output.close()
+            output.close()
         cause = self._verdict or self._cause()
-        self._refuse(f"the child process died before it was ready: {cause}")
+        self._refuse(f"the process died before it was ready: {cause}\n{self._output.last_words}".strip())
         self._gone.set_result(None)
         if self._errand is not None:
             self._errand.died(cause)

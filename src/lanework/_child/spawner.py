@@ -1,7 +1,7 @@
 """The thread that starts child processes. It never ends.
 
-A child asks the kernel to be killed when its parent dies (PDEATHSIG), and for the kernel the parent is the thread that started
-it: started by a pool thread, a child would be killed when that thread ends, in the middle of a job.
+A child asks the kernel to be killed when its parent dies (PDEATHSIG), and for the kernel the parent is the thread that
+started it: started by a pool thread, a child would be killed when that thread ends, in the middle of a job.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ import sys
 import threading
 from concurrent.futures import Future
 from queue import SimpleQueue
+from typing import NamedTuple
 
-Started = tuple["subprocess.Popen[bytes]", socket.socket]
+
+class Started(NamedTuple):
+    popen: subprocess.Popen[bytes]
+    sock: socket.socket  # our end of the channel
+    output: list[int]  # the reading ends of its stdout and stderr
 
 
 class Spawner:
@@ -25,7 +30,7 @@ class Spawner:
         self._pid = 0
 
     async def spawn(self, name: str) -> Started:
-        """A new child process in a session and process group of its own, and our end of its channel."""
+        """A new child process, in a session and a process group of its own."""
         self._ensure_thread()
         order: Future[Started] = Future()
         self._orders.put((order, name))
@@ -50,18 +55,31 @@ class Spawner:
 
 def _start(name: str) -> Started:
     ours, theirs = socket.socketpair()
-    with theirs:
-        fd = theirs.fileno()
-        try:
-            return subprocess.Popen(
-                [sys.executable, "-P", "-m", "lanework._child", str(fd), name],
-                stdin=subprocess.DEVNULL,
-                pass_fds=(fd,),
-                start_new_session=True,
-            ), ours
-        except BaseException:
-            ours.close()
-            raise
+    stdout, stderr = os.pipe(), os.pipe()
+    given = (theirs.fileno(), stdout[1], stderr[1])
+    try:
+        return Started(_popen(name, *given), ours, [stdout[0], stderr[0]])
+    except BaseException:
+        ours.close()
+        os.close(stdout[0])
+        os.close(stderr[0])
+        raise
+    finally:
+        theirs.close()
+        os.close(stdout[1])
+        os.close(stderr[1])
+
+
+def _popen(name: str, channel: int, stdout: int, stderr: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        # -P: the folder we stand in must not be searched before the standard library
+        [sys.executable, "-P", "-m", "lanework._child", str(channel), name],
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=stderr,
+        pass_fds=(channel,),
+        start_new_session=True,
+    )
 
 
 #: One for the process: it must outlive every pool.

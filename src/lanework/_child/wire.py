@@ -5,7 +5,7 @@
 
 `number` is the job's, per child: what belongs to an earlier one is dropped.
 
-`ready` and `done` may bring two file descriptors: the reading ends of the child's stdout and stderr.
+`done` may bring two file descriptors: the reading ends of new pipes for the child's stdout and stderr.
 """
 
 from __future__ import annotations

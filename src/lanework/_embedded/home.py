@@ -14,6 +14,7 @@ The permissions of <folder> are set only while it is empty, those of its parents
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -93,6 +94,12 @@ class Home:
         """A server in a socket folder of somebody else would not be ours."""
         if os.path.lexists(self.sockets):
             _must_belong_to(self.sockets, self.account.uid)
+
+    def remove_sockets(self) -> None:
+        """A folder outside of our own is not left lying about."""
+        if not self.sockets.is_relative_to(self.root):
+            with contextlib.suppress(OSError):
+                self.sockets.rmdir()
 
     def make_server_folders(self) -> None:
         for place in (self.log, self.sockets):

@@ -69,13 +69,16 @@ class Server:
         if self._ping() not in (Ping.OK, Ping.REJECT):
             return
         command = [self.binaries["pg_ctl"], "stop", "-D", str(self.home.data), "-m", mode, "-W"]
-        self.home.account.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        told = self.home.account.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if told.returncode or not self._wait_for_end():
+            _logger.warning("the embedded PostgreSQL in %s did not stop. %s", self.home.root, told.stdout.strip())
+        self.home.remove_sockets()
+
+    def _wait_for_end(self) -> bool:
         deadline = time.monotonic() + _STOP_SECONDS
-        while not is_free(self.home.server_lock):
-            if time.monotonic() > deadline:
-                _logger.warning("the embedded PostgreSQL in %s still stops after %s s", self.home.root, _STOP_SECONDS)
-                return
+        while not (ended := is_free(self.home.server_lock)) and time.monotonic() < deadline:
             time.sleep(0.01)
+        return ended
 
     def _start(self, patience: Patience) -> None:
         launched = False

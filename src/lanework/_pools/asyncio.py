@@ -45,6 +45,6 @@ async def end(body: asyncio.Task[Any], *, patience: float = PATIENCE_S) -> None:
 
 
 def _was_asked() -> bool:
-    """A body can also raise `CancelledError` by itself, by waiting for something that was cancelled: an error like others."""
+    """A body can also raise `CancelledError` by itself, by waiting for what was cancelled: an error like others."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0

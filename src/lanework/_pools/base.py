@@ -40,9 +40,25 @@ class Executor(Protocol):
     async def stop(self) -> None: ...
 
 
-class Quarantined(Exception):  # noqa: N818 - a state, not an error
+class Quarantined(Exception):
     """The body goes on although its claim was given up; its slot stays taken until `ended` is done."""
 
     def __init__(self, ended: Any) -> None:
         super().__init__("the body goes on; its slot is quarantined")
         self.ended = ended
+
+
+class Unavailable:
+    """Stands in for a pool that cannot be made: each job says why."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    async def start(self) -> None:
+        return
+
+    async def run(self, call: Call) -> Any:
+        raise self._error
+
+    async def stop(self) -> None:
+        return

@@ -32,7 +32,7 @@ class ProcessPool:
     size            children at most; they are started when jobs need them, the first one by `start`
     recycle_after   jobs after which a child is replaced
     recycle_rss     bytes of memory at the end of a job above which it is replaced; None: never
-    on_spawn        called with the pid before the child runs any code of the application: a guard can then end its group
+    on_spawn        called with the pid before the child runs any code of the application, so that a guard can end it
     on_exit         called with the pid when nothing of its group is left
     grace           seconds between asking and SIGTERM, and between SIGTERM and SIGKILL
     start_timeout   seconds for import and start hooks
@@ -90,7 +90,8 @@ class ProcessPool:
     async def start(self) -> None:
         if in_child():
             raise ConfigError(
-                "a worker is started while a child process imports the application: put it under `if __name__ == '__main__':`"
+                "a worker is started while a child process imports the application: "
+                "put the start under `if __name__ == '__main__':`"
             )
         self._grow(1)
 
@@ -152,16 +153,22 @@ class ProcessPool:
 
     async def _boot(self) -> Child:
         try:
-            popen, sock = await spawner.spawn(self._name)
+            started = await spawner.spawn(self._name)
         except OSError:
             self._places -= 1
             raise
-        child = Child(popen, sock, oom=self._oom, on_gone=self._gone)
+        child = Child(started, oom=self._oom, on_gone=self._gone)
         self._children.add(child)
         self._on_spawn(child.pid)
         if self._stopping:
             child.kill("the worker stopped")
-        await child.boot(self._target, timeout=self._start_timeout)
+        try:
+            await child.boot(self._target, timeout=self._start_timeout)
+        except ConfigError:
+            # Its place must be free before the next job asks for one.
+            child.kill("it could not start")
+            await child.gone()
+            raise
         return child
 
     def _failed(self, failure: str) -> None:
@@ -190,6 +197,8 @@ class ProcessPool:
         self._idle.append(child)
 
     def _is_worn(self, child: Child) -> bool:
+        if child.jobs == 0:
+            return False  # an application larger than `recycle_rss` must still run one job per child
         if child.jobs >= self._recycle_after:
             return True
         return self._recycle_rss is not None and resident_bytes(child.pid) > self._recycle_rss

@@ -39,9 +39,7 @@ class RemoteError(Exception):
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> RemoteError:
-        return cls(
-            data["message"], types=tuple(data["types"]), traceback=data["traceback"], attributes=data["attributes"]
-        )
+        return cls(data["message"], types=tuple(data["types"]), traceback=data["traceback"], attributes=data["attributes"])
 
     @property
     def type_name(self) -> str:

@@ -1,7 +1,7 @@
 """Jobs in threads, at most `size` at a time. For one lane of one worker.
 
-A thread cannot be ended from outside. A body that ignores its cancel keeps its place until it ends by itself, and the claim is
-given up without it: `Quarantined`.
+A thread cannot be ended from outside. A body that ignores its cancel keeps its place until it ends by itself, and the
+claim is given up without it: `Quarantined`.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class ThreadPool:
 
 
 class _Order:
-    """One job on its way through a thread. `waiter` is what `run` waits for, and a cancel of `run` cancels it; `ended` is the
-    truth about the body."""
+    """One job on its way through a thread. `waiter` is what `run` waits for, and a cancel of `run` cancels it; `ended` is
+    the truth about the body."""
 
     def __init__(self, call: Call, loop: asyncio.AbstractEventLoop, release: Callable[[], None]) -> None:
         self.call = call

@@ -17,18 +17,19 @@ from uuid import UUID, uuid4
 
 import psycopg
 
+from lanework._codec import clean_text
 from lanework._pools.base import Executor
 from lanework._services.positions import Positions
 from lanework._services.recorder import Recorder
 from lanework._services.run import Run
 from lanework._services.service import Service
-from lanework._store.claims import Claimed, Held, Settled, completed, cycle, payloads, read_back, settle, use_lane
+from lanework._store.claims import Claimed, Held, Settled, completed, cycle, payloads, read_back, settle
 from lanework._store.hints import hint
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.verb import is_outage
 from lanework._store.workers import LaneView
-from lanework.errors import ClaimLost, LaneworkError, WorkerRetired
-from lanework.retries import Classifier, Verdict, describe
+from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetired
+from lanework.retries import Classifier, Verdict
 
 if TYPE_CHECKING:
     from lanework.handlers import Handler
@@ -49,7 +50,9 @@ class Host(Protocol):
     worker_id: int
     keeper: AsyncKeeper
     recorder: Recorder
-    classifiers: Sequence[Classifier]
+
+    @property
+    def classifiers(self) -> Sequence[Classifier]: ...
 
     def next_call(self) -> int: ...
     def open_claim(self) -> int: ...
@@ -77,7 +80,6 @@ class Lane(Service):
         self._unsettled: Counter[int] = Counter()
         self._positions = Positions()
         self._hungry = True
-        self._behind = False
         self._told_used = 0
         self._loop_ref = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -88,11 +90,19 @@ class Lane(Service):
         """The lane's row at this poll."""
         self.view = view
         if view.ready:
-            self.hurry(behind=True)
+            self.hurry()
 
-    def hurry(self, *, behind: bool = False) -> None:
-        self._hungry, self._behind = True, self._behind or behind
+    def hurry(self) -> None:
+        self._hungry = True
         self.wake()
+
+    def restart(self) -> None:
+        """The worker has a new number: what it claimed under the old one is not ours any more."""
+        self._done.clear()
+        self._ended.clear()
+        self._unsettled.clear()
+        self._positions.forget()
+        self.hurry()
 
     @property
     def idle(self) -> bool:
@@ -105,8 +115,9 @@ class Lane(Service):
             await self._settle()
         want = self._want()
         if not self._done and not (want and self._hungry):
-            await self._tell_use()
-            return 3600.0
+            if self._told_used == self.used:
+                return 3600.0
+            want = 0  # bodies that ended without a finish of theirs free their slots
         return await self._round(want)
 
     def _want(self) -> int:
@@ -121,8 +132,9 @@ class Lane(Service):
         done, self._done = self._done[: 2 * BIGGEST_CLAIM], self._done[2 * BIGGEST_CLAIM :]
         claim = uuid4()
         no = self.host.open_claim() if want else 0
-        from_top = self._behind or self.view.max_slots == 1 or self._positions.due()
-        started, self._hungry, self._behind = time.monotonic(), False, False
+        # with one slot the order is a promise: what a retry or a late commit put behind a position must come first
+        from_top = self.view.max_slots == 1 or self._positions.due()
+        started, self._hungry = time.monotonic(), False
         self._told_used = self.used
         try:
             answer = await self.keeper.run(self._verb(claim, no, want, done, from_top))
@@ -143,7 +155,8 @@ class Lane(Service):
         types = [type_id for type_id in self.view.types if type_id in versions]
         capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
         return cycle(
-            worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim, want=want if types else 0, used=self.used,
+            worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim,
+            want=want if types else 0, used=self.used,
             capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
             ranges=self._positions.ranges(types, versions, from_top=from_top),
             done=[(*run.held, result) for run, result in done],
@@ -154,7 +167,7 @@ class Lane(Service):
             if no:
                 self.host.close_claim(no)
             if want and not from_top and self.view.enabled:  # there may be rows behind the positions
-                self._hungry = self._behind = True
+                self._hungry = True
                 return max(self._positions.next_rescan - time.monotonic(), 0.001)
             return 0.0 if self._done else 3600.0
         self._hungry = True
@@ -187,7 +200,8 @@ class Lane(Service):
 
     def _start(self, row: Claimed, claim: UUID, no: int, text: Any) -> None:
         handler = self.host.handler(row.type_id)
-        run = Run(self, no, row, handler, Held(row.id, row.attempt, claim), self.host.executor(self, handler, row.suspect))
+        executor = self.host.executor(self, handler, row.suspect)
+        run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
         if text is None:  # superseded between the claim and here
             self._release(row.type_id)
             self._settled_one(no)
@@ -259,17 +273,11 @@ class Lane(Service):
 
     async def _announce(self, answers: list[Settled]) -> None:
         if any(answer.next == "approved" for answer in answers):
-            self.hurry(behind=True)
-            await self.keeper.run(hint(self.name, behind=True))
+            self.hurry()
+            await self.keeper.run(hint(self.name))
         due = [answer.due_in for answer in answers if answer.due_in is not None]
         if due:
             self.host.due_in(max(min(due), 0.0))
-
-    async def _tell_use(self) -> None:
-        """Bodies that ended without a finish of theirs (fenced ones) free their slot here."""
-        if self._told_used != self.used and not self._done:
-            self._told_used = self.used
-            await self.keeper.run(use_lane(self.host.worker_id, self.view.id, self.used, self.host.next_call()))
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
@@ -294,8 +302,10 @@ class Lane(Service):
                 self._done = done + self._done
                 raise
             if len(done) == 1:
-                told = {**describe(error), "error": f"its result cannot be stored: {error}"}
-                self._ended.append((done[0][0], Verdict("fail", error_class="permanent", **told)))
+                text = clean_text(f"its result cannot be stored: {error}", 4000)
+                self._ended.append(
+                    (done[0][0], Verdict("fail", error_class="permanent", error=text, error_code=InvalidResult.code))
+                )
                 return
             await self._complete_alone(done[: len(done) // 2])
             await self._complete_alone(done[len(done) // 2 :])

@@ -13,7 +13,12 @@ class Listener(Service):
     name = "listener"
 
     def __init__(
-        self, dsn: str, settings: Settings, connection_name: str, on_hint: Callable[[str, bool], None], on_back: Callable[[], None]
+        self,
+        dsn: str,
+        settings: Settings,
+        connection_name: str,
+        on_hint: Callable[[str], None],
+        on_back: Callable[[], None],
     ) -> None:
         super().__init__()
         self._dsn, self._settings, self._name = dsn, settings, connection_name
@@ -29,8 +34,7 @@ class Listener(Service):
             self.listening, self.health.state = True, "running"
             self._on_back()  # what was announced while nobody listened is found by looking
             async for notify in conn.notifies():
-                lane, _, behind = notify.payload.partition(" ")
-                self._on_hint(lane, behind == "behind")
+                self._on_hint(notify.payload)
         finally:
             self.listening = False
             await conn.close()

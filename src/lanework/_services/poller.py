@@ -14,7 +14,9 @@ from lanework._store.workers import LaneView, look
 class Poller(Service):
     name = "poller"
 
-    def __init__(self, keeper: AsyncKeeper, lanes: Sequence[str] | None, types: Sequence[int], seen: Callable[[list[LaneView]], None]) -> None:
+    def __init__(
+        self, keeper: AsyncKeeper, lanes: Sequence[str] | None, types: Sequence[int], seen: Callable[[list[LaneView]], None]
+    ) -> None:
         super().__init__()
         self._keeper, self._lanes, self._types, self._seen = keeper, lanes, types, seen
         self.interval = 5.0

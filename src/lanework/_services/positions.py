@@ -54,7 +54,7 @@ class Positions:
     @staticmethod
     def _add(ranges: Ranges, type_id: int, version: int, start: tuple[int, datetime, int], below: int) -> None:
         for column, value in zip(ranges, (type_id, version, *start, below), strict=True):
-            column.append(value)  # type: ignore[arg-type]
+            column.append(value)
 
     def advance(self, claimed: Sequence[Claimed]) -> None:
         """Remembers how far these went; positions move on to where an earlier claim was."""

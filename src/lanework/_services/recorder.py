@@ -40,7 +40,9 @@ class Recorder(Service):
         count = self._counts[held] = self._counts.get(held, 0) + 1
         if count > self._log_lines:
             if count == self._log_lines + 1:
-                self._lines.append((held, "lanework", f"… more than {self._log_lines} entries; the rest of this attempt is dropped"))
+                self._lines.append(
+                    (held, "lanework", f"… more than {self._log_lines} entries; the rest of this attempt is dropped")
+                )
             return
         self._lines.append((held, clean_text(stream, 40), clean_text(text, 8192)))
         self.wake()

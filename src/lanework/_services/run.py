@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lanework._capture import captured
-from lanework._codec import decode, encode
+from lanework._codec import clean_text, decode, encode
 from lanework._pools.base import Call, Executor, Quarantined
 from lanework._store.claims import Claimed, Held
 from lanework._store.running import save_checkpoint
@@ -33,7 +33,9 @@ class Run:
 
     __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "task")
 
-    def __init__(self, lane: Lane, no: int, row: Claimed, handler: Handler, held: Held, executor: Executor | None) -> None:
+    def __init__(
+        self, lane: Lane, row: Claimed, held: Held, *, no: int, handler: Handler, executor: Executor | None
+    ) -> None:  # fmt: skip
         self.lane, self.no, self.row, self.handler, self.held, self.executor = lane, no, row, handler, held, executor
         self.settled = False
         self.task: asyncio.Task[None] | None = None
@@ -73,7 +75,16 @@ class Run:
         if self.executor is None:
             return await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
         return await self.executor.run(
-            Call(self.handler, self.context, arguments, self.row.version, self.row.id, self.row.attempt, self.held.claim, self.row.fence)
+            Call(
+                self.handler,
+                self.context,
+                arguments,
+                self.row.version,
+                self.row.id,
+                self.row.attempt,
+                self.held.claim,
+                self.row.fence,
+            )
         )
 
     async def _ended(self, value: Any) -> None:
@@ -86,8 +97,11 @@ class Run:
             case Cancel(reason):
                 self._settle(Verdict("cancel", reason=reason))
             case Fail(error, error_class):
-                told = describe(error) if isinstance(error, BaseException) else {"error": str(error), "error_code": HANDLER_FAILED}
-                self._settle(Verdict("fail", error_class=error_class, **told))
+                if isinstance(error, BaseException):
+                    self._settle(Verdict("fail", error_class=error_class, **describe(error)))
+                else:
+                    text = clean_text(str(error), 4000)
+                    self._settle(Verdict("fail", error_class=error_class, error=text, error_code=HANDLER_FAILED))
             case _:
                 await self._complete(value)
 
@@ -131,7 +145,9 @@ class Run:
 
     def _give_up(self) -> None:
         if self.task is not None and not self.task.done():
-            logger.warning("job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name)
+            logger.warning(
+                "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
+            )
             self._settle(self._verdict_of_stop())
 
     def _verdict_of_stop(self) -> Verdict | None:
@@ -149,7 +165,9 @@ class Run:
                 return Verdict("fail", error_class="timeout", error_code=TIMED_OUT, error=reason)
             case "lost":
                 return None
-        return Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, error=reason or "given back by its worker", cause=reason)
+        return Verdict(
+            "release", error_class="worker_lost", error_code=WORKER_LOST, error=reason or "given back by its worker", cause=reason
+        )
 
     def lost(self) -> None:
         """The claim is somebody else's now: nothing is written any more."""

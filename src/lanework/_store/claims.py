@@ -86,7 +86,9 @@ def payloads(claim: UUID, ids: list[int]) -> Verb[list[Row]]:
 
 def completed(worker: int, done: Sequence[tuple[int, int, UUID, str | None]]) -> Verb[int]:
     ids, attempts, claims, results = zip(*done, strict=True)
-    return verb("completed", scalar, worker=worker, ids=list(ids), attempts=list(attempts), claims=list(claims), results=list(results))
+    return verb(
+        "completed", scalar, worker=worker, ids=list(ids), attempts=list(attempts), claims=list(claims), results=list(results)
+    )
 
 
 class Settled(NamedTuple):
@@ -111,6 +113,3 @@ def read_back(worker: int, held: Sequence[Held]) -> Verb[dict[int, bool]]:
         ids=[one.id for one in held], attempts=[one.attempt for one in held], claims=[one.claim for one in held],
     )  # fmt: skip
 
-
-def use_lane(worker: int, lane: int, used: int, call: int) -> Verb[Any]:
-    return verb("use_lane", scalar, worker=worker, lane=lane, used=used, call=call)

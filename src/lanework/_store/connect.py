@@ -31,7 +31,11 @@ class Server:
 
 def conninfo(dsn: str, settings: Settings, name: str) -> str:
     given = conninfo_to_dict(dsn)
-    ours: dict[str, Any] = {**_KEEPALIVE, "connect_timeout": int(settings.connect_timeout), "application_name": f"lanework-{name}"}
+    ours: dict[str, Any] = {
+        **_KEEPALIVE,
+        "connect_timeout": int(settings.connect_timeout),
+        "application_name": f"lanework-{name}",
+    }
     return make_conninfo(**{**ours, **{key: value for key, value in given.items() if key != "application_name"}})
 
 
@@ -51,11 +55,11 @@ def connect(dsn: str, settings: Settings, name: str) -> psycopg.Connection[Any]:
     with translated():
         conn = psycopg.connect(conninfo(dsn, settings, name), autocommit=True, prepare_threshold=2)
         try:
-            row = conn.execute(query("hello").decode()).fetchone()  # type: ignore[arg-type]
+            row = conn.execute(query("hello")).fetchone()
             if is_pooled(conn.info.backend_pid, row):
                 conn.prepare_threshold = None
             else:
-                conn.execute(query("session").decode(), session_limits(settings, conn.info.server_version))  # type: ignore[arg-type]
+                conn.execute(query("session"), session_limits(settings, conn.info.server_version))
         except BaseException:
             conn.close()
             raise
@@ -67,11 +71,11 @@ async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConn
     with translated():
         conn = await psycopg.AsyncConnection.connect(conninfo(dsn, settings, name), autocommit=True, prepare_threshold=2)
         try:
-            row = await (await conn.execute(query("hello").decode())).fetchone()  # type: ignore[arg-type]
+            row = await (await conn.execute(query("hello"))).fetchone()
             if is_pooled(conn.info.backend_pid, row):
                 conn.prepare_threshold = None
             else:
-                await conn.execute(query("session").decode(), session_limits(settings, conn.info.server_version))  # type: ignore[arg-type]
+                await conn.execute(query("session"), session_limits(settings, conn.info.server_version))
         except BaseException:
             await conn.close()
             raise

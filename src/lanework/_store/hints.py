@@ -13,19 +13,19 @@ from lanework.config import Settings
 STOP = "!"
 
 
-def hint(lane: str, *, behind: bool = False) -> Verb[Any]:
-    return verb("notify", scalar, payload=f"{lane} behind" if behind else lane)
+def hint(lane: str) -> Verb[Any]:
+    return verb("notify", scalar, payload=lane)
 
 
 async def listen(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnection[Any] | None:
     """A connection that listens, or None where a pooler in between would swallow the notifications."""
     conn = await aconnect(dsn, settings, name)
     try:
-        row = await (await conn.execute(query("hello").decode())).fetchone()  # type: ignore[arg-type]
+        row = await (await conn.execute(query("hello"))).fetchone()
         if is_pooled(conn.info.backend_pid, row):
             await conn.close()
             return None
-        await conn.execute(query("listen").decode())  # type: ignore[arg-type]
+        await conn.execute(query("listen"))
     except BaseException:
         await conn.close()
         raise

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, Generic, LiteralString, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg import errors as pg
@@ -52,7 +52,7 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
     for left in reversed(range(_RETRIES)):
         with translated():
             try:
-                cursor = conn.execute(cast(LiteralString, verb.sql.decode()), verb.params)
+                cursor = conn.execute(verb.sql, verb.params)
                 return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
@@ -64,7 +64,7 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
     for left in reversed(range(_RETRIES)):
         with translated():
             try:
-                cursor = await conn.execute(cast(LiteralString, verb.sql.decode()), verb.params)
+                cursor = await conn.execute(verb.sql, verb.params)
                 return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
@@ -104,4 +104,4 @@ def is_outage(error: BaseException) -> bool:
     state = error.sqlstate or ""
     if state == "":
         return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
-    return state[:2] in ("08", "57", "58") and state != "57014" or state == "53300"
+    return (state[:2] in ("08", "57", "58") and state != "57014") or state == "53300"

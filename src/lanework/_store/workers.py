@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from lanework._store.verb import Row, Verb, nothing, rows, scalar, verb
+from lanework._store.verb import Row, Verb, nothing, rows, verb
 
 
 class LaneView(NamedTuple):
@@ -43,7 +43,12 @@ def start_worker(
 
 
 def look(lanes: Sequence[str] | None, types: Sequence[int]) -> Verb[list[LaneView]]:
-    return verb("look", lambda found: [LaneView._make(row) for row in found], lanes=None if lanes is None else list(lanes), types=list(types))
+    return verb(
+        "look",
+        lambda found: [LaneView._make(row) for row in found],
+        lanes=None if lanes is None else list(lanes),
+        types=list(types),
+    )
 
 
 def beat(worker: int, open_claims: Sequence[int], told: int, gap: float) -> Verb[list[Signal]]:
@@ -66,16 +71,9 @@ def end_worker(worker: int, *, state: str, because: str, suspect: bool) -> Verb[
     return verb("end_worker", lambda found: Ended._make(found[0]), worker=worker, state=state, because=because, suspect=suspect)
 
 
-def lead(worker: int, lease: float) -> Verb[bool]:
-    return verb("lead", lambda found: bool(found[0][0]), worker=worker, lease=lease)
-
-
-def reap(worker: int) -> Verb[list[Row]]:
-    return verb("reap", rows, worker=worker)
-
-
-def sweep() -> Verb[list[Row]]:
-    return verb("sweep", rows)
+def tend(worker: int, lease: float) -> Verb[Row]:
+    """(leads, recovered, swept): leadership, silent workers and overdue jobs, in one statement."""
+    return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
 def prune() -> Verb[list[Row]]:
@@ -105,5 +103,3 @@ def unserved_types() -> Verb[list[Row]]:
 
 def queue_depths() -> Verb[list[Row]]:
     return verb("queue_depths", rows)
-
-

@@ -5,6 +5,16 @@ from __future__ import annotations
 import operator
 from dataclasses import dataclass, field
 
+HEADLINES = (
+    "drain_ratio_graphile",
+    "submit_ratio_best",
+    "pickup_p50_ms",
+    "pickup_p99_ms",
+    "backlog_ratio",
+    "snapshot_ratio",
+    "idle_queries_per_s",
+    "connections",
+)
 COMPARE = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
 
 
@@ -71,10 +81,16 @@ class Report:
     def lines(self) -> list[Line]:
         return [line for section in self.sections for line in section.lines]
 
+    @property
+    def failed(self) -> bool:
+        """True when a figure of ours is missing. A peer that could not be installed is no failure of ours."""
+        return any(line.reason and line.label.startswith("lanework") for line in self.lines)
+
     def as_json(self) -> dict[str, object]:
         figures = {key: value for line in self.lines for key, value in line.figures().items()}
         judged = {line.ratio_key or line.key: line for line in self.lines if line.limit}
         return {
+            **dict.fromkeys(HEADLINES),
             **figures,
             "limits": {key: str(line.limit) for key, line in judged.items()},
             "missed": [key for key, line in judged.items() if line.verdict == "MISSED"],

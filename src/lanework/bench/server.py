@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -60,6 +62,7 @@ class Server:
 @contextmanager
 def private() -> Iterator[Server]:
     """A durable embedded server with default settings, in a folder that goes away with the run."""
+    _clear_leftovers()
     folder = home() / f"pg-{os.getpid()}"
     say("starting a private PostgreSQL")
     try:
@@ -70,3 +73,12 @@ def private() -> Iterator[Server]:
             lease.release()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clear_leftovers() -> None:
+    """A run that was killed left its server behind. Joining and leaving it stops it."""
+    for folder in home().glob("pg-*"):
+        if not Path(f"/proc/{folder.name[3:]}").exists():
+            with contextlib.suppress(Exception):
+                acquire(folder).release()
+            shutil.rmtree(folder, ignore_errors=True)

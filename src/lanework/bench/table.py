@@ -31,7 +31,7 @@ def block(section: Section) -> Iterator[str]:
 def row(line: Line) -> str:
     label = f"  {line.label}".ljust(LABEL)
     if line.reason:
-        return label + textwrap.shorten(f"not measured: {line.reason}", WIDTH - LABEL, placeholder=" …")
+        return "  " + textwrap.shorten(f"{line.label}: not measured: {line.reason}", WIDTH - 2, placeholder=" …")
     ratio = "" if line.ratio is None else f"{line.ratio:.2f} ×"
     cells = [figure(line).rjust(FIGURE), ratio.rjust(RATIO), (str(line.limit or "")).rjust(LIMIT), "  " + line.verdict]
     return (label + "".join(cells)).rstrip()

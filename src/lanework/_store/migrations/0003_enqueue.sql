@@ -21,14 +21,14 @@ end $$;
 create trigger check_new_jobs after insert on lanework.jobs
     referencing new table as added for each statement execute function lanework.check_new_jobs();
 
--- A hint to the workers of a lane. `behind` says that a row may have appeared behind their remembered positions.
+-- A hint to the workers of a lane.
 -- Inside somebody's transaction only while the server's notification queue is far from full: a hint must not be able
 -- to stop a commit.
 create function lanework.hint(p_lane text) returns void
 language plpgsql as $$
 begin
     if pg_notification_queue_usage() < 0.25 then
-        perform pg_notify('lanework', p_lane || ' behind');
+        perform pg_notify('lanework', p_lane);
     end if;
 end $$;
 

@@ -28,18 +28,12 @@ end $$;
 -- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody.
 create function lanework.use_lane(p_lane int, p_worker bigint, p_used int, p_call bigint) returns boolean
 language plpgsql volatile as $$
-declare
-    v_use lanework.lane_use%rowtype;
 begin
-    select * into v_use from lanework.lane_use u where u.lane_id = p_lane and u.worker_id = p_worker;
-    if not found then
-        insert into lanework.lane_use values (p_lane, p_worker, p_used, p_call);
-    elsif v_use.call > p_call then
-        return false;
-    elsif v_use.used <> p_used then
-        update lanework.lane_use u set used = p_used, call = p_call where u.lane_id = p_lane and u.worker_id = p_worker;
-    end if;
-    return true;
+    update lanework.lane_use u set used = p_used, call = p_call
+    where u.lane_id = p_lane and u.worker_id = p_worker and u.call <= p_call;
+    if found then return true; end if;
+    insert into lanework.lane_use values (p_lane, p_worker, p_used, p_call) on conflict do nothing;
+    return found;
 end $$;
 
 -- Every call of a worker starts here. Declaring it dead takes FOR UPDATE on its row: what the call does is either committed
@@ -57,6 +51,18 @@ language sql volatile as $$
     select t, p_worker, u from unnest(p_types, p_used) as x(t, u) order by t
     on conflict (type_id, worker_id) do update set used = excluded.used
 $$;
+
+-- Jobs of a type that may still start beside those that run, by the type's own `concurrency`. A worker that does not know of
+-- that limit yet has not said how many it runs: none, until it has looked again.
+create function lanework.type_room(p_type int, p_worker bigint, p_capped int[], p_capped_used int[]) returns int
+language plpgsql stable as $$
+begin
+    return (
+        select case when t.concurrency is null then 10000 when t.id <> all (p_capped) then 0
+            else t.concurrency - p_capped_used[array_position(p_capped, t.id)] - (
+            select coalesce(sum(u.used), 0) from lanework.type_use u where u.type_id = t.id and u.worker_id <> p_worker) end
+        from lanework.job_types t where t.id = p_type);
+end $$;
 
 -- Claims up to p_want jobs of one lane for one worker, in the order priority, created_at, id.
 --
@@ -81,7 +87,6 @@ declare
     v_lane lanework.lanes%rowtype;
     v_free int;
     v_each int;
-    v_cap int;
     v_now timestamptz;
     v_base bigint;
     v_ids bigint[];
@@ -97,14 +102,19 @@ begin
     select * into v_lane from lanework.lanes l where l.id = p_lane;
     if not found or lanework.free_slots(v_lane, p_worker, p_used, p_want) <= 0 then return; end if;
 
-    -- which ranges have anything? (without the lock: most looks of an idle lane end here)
-    select array_agg(r.n), count(*) into v_live, v_heads
-    from unnest(p_type, p_version, p_rank, p_at, p_id, p_below) with ordinality as r(type, version, rank, at, id, below, n)
-    cross join lateral (
-        select from lanework.jobs j
-        where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
-          and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
-        order by j.rank, j.created_at, j.id limit 1) h;
+    -- Which ranges have anything? At most p_want of them can be among the first p_want jobs. (Without the lock: most looks of an
+    -- idle lane end here.)
+    select array_agg(h.n), count(*) into v_live, v_heads
+    from (
+        select r.n
+        from unnest(p_type, p_version, p_rank, p_at, p_id, p_below) with ordinality as r(type, version, rank, at, id, below, n)
+        cross join lateral (
+            select j.rank, j.created_at, j.id from lanework.jobs j
+            where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
+              and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
+            order by j.rank, j.created_at, j.id limit 1) h
+        where cardinality(p_type) = 1 or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0
+        order by h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
     begin
@@ -133,13 +143,9 @@ begin
     else
         -- Each range gives at most v_each rows; beyond the last row of a range that may have more, nothing is taken: order
         -- holds, and the next call goes on from there.
-        v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 1);
+        v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 2);
         with ranges as (
-            select r.*, coalesce(
-                t.concurrency - coalesce(p_capped_used[array_position(p_capped, t.id)], 0) - (
-                    select coalesce(sum(u.used), 0)::int from lanework.type_use u
-                    where u.type_id = t.id and u.worker_id <> p_worker),
-                v_free) as room
+            select live.n, r.*, coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) as room
             from unnest(v_live) as live(n)
             cross join lateral (select p_type[n] as type, p_version[n] as version, p_rank[n] as rank, p_at[n] as at, p_id[n] as id, p_below[n] as below) r
             join lanework.job_types t on t.id = r.type and t.lane = v_lane.name

@@ -50,7 +50,7 @@ begin
         insert into lanework.stops (job_id, kind, asked_at, asked_by, reason) values (p_id, 'cancel', v_now, p_by, p_reason)
         on conflict (job_id) do update set kind = 'cancel', asked_by = excluded.asked_by, reason = excluded.reason;
         if pg_notification_queue_usage() < 0.25 then
-            perform pg_notify('lanework', '! stop');
+            perform pg_notify('lanework', '!');
         end if;
         return 'stopping';
     end if;

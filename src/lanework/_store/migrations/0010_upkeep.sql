@@ -82,3 +82,16 @@ begin
     select count(*) into v_count from old;
     return v_count;
 end $$;
+
+-- One statement for what every worker's guard does now and then: keep or take the lead, declare silent workers dead, sweep.
+create function lanework.tend(p_worker bigint, p_lease interval) returns table (leads boolean, recovered int, swept int)
+language plpgsql volatile as $$
+declare
+    v_leads boolean := lanework.lead(p_worker, p_lease);
+    v_recovered int;
+    v_swept int;
+begin
+    select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
+    select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    return query select v_leads, v_recovered, v_swept;
+end $$;

@@ -50,7 +50,8 @@ declare
 begin
     if p_create then
         insert into lanework.lanes (name, set_by) values (p_name, p_by) on conflict do nothing;
-        if not found then
+        -- a lane that is there only because code has named it was nobody's decision yet
+        if not found and exists (select from lanework.lanes l where l.name = p_name and l.set_by not in ('code', 'environment')) then
             raise exception 'name: there is a lane % already; change it instead', quote_literal(p_name) using errcode = 'LW320';
         end if;
     else

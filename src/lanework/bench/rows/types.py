@@ -14,10 +14,14 @@ COUNTS, BATCH = (1, 15, 1000), 100
 def measure(bench: Bench) -> list[Section]:
     times = {count: _claim_ms(bench, count) for count in COUNTS}
     lines = [
-        Line(f"{count:,} types", f"claim_{count}_types_ms", ms, "ms", ms / times[1], f"types_ratio_{count}")
+        Line(f"{count:,} types", f"claim_{count}_types_ms", ms, "ms", *_against(count, ms, times[1]))
         for count, ms in times.items()
     ]
     return [Section(f"A claim of {BATCH} jobs, all types with jobs waiting (× = against one type)", lines)]
+
+
+def _against(count: int, ms: float, one: float) -> tuple[float | None, str | None]:
+    return (None, None) if count == 1 else (ms / one, f"types_ratio_{count}")
 
 
 def _claim_ms(bench: Bench, types: int) -> float:

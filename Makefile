@@ -1,0 +1,62 @@
+# Everything runs in a virtual environment inside the checkout; the first target that needs it makes it.
+#
+#   make PYTHON=/somewhere/python3.12 test     choose the interpreter (when .venv is made)
+#   make test PG=18 ARGS='-k claim -x'         choose the server and pass arguments on
+
+VENV  := .venv
+PY    := $(VENV)/bin/python
+READY := $(VENV)/.ready
+
+# Tests run on the embedded PostgreSQL 18, and on Debian's 15 where it is installed.
+comma := ,
+PG    ?= 18$(if $(wildcard /usr/lib/postgresql/15/bin/postgres),$(comma)15)
+ARGS  ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench chaos clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
+	  printf '  make %-7s %s\n' "$$name" "$$what"; done
+
+demo: $(READY) ## a short tour in the terminal: lanes, live progress, a worker killed and its job picked up again
+	@$(PY) -m lanework.demo $(ARGS)
+
+test: $(READY) ## the tests, on the embedded PostgreSQL 18 and on Debian's 15 where it is installed
+	@$(PY) -m pytest -m 'not chaos' --pg=$(PG) $(ARGS)
+
+check: $(READY) ## lint, format, types (strict, source and tests) and who may import whom
+	@$(VENV)/bin/ruff check .
+	@$(VENV)/bin/ruff format --check .
+	@$(VENV)/bin/mypy
+	@$(VENV)/bin/lint-imports
+
+bench: $(READY) ## measure the engine with its peers beside it (ARGS=--quick for under five minutes)
+	@$(VENV)/bin/lanework bench $(ARGS)
+
+chaos: $(READY) ## the long fault-injection runs: kills, restarts, stopped processes
+	@LANEWORK_CHAOS=1 $(PY) -m pytest -m chaos --pg=$(PG) $(ARGS)
+
+clean: ## remove the virtual environment, caches and build output
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .bench dist build
+	@find src tests bench examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Installed again only when pyproject.toml has changed. The development group is read by hand: a fresh environment may
+# have a pip from before dependency groups.
+$(READY): pyproject.toml
+	@$(PY) -c '$(suits)' 2>/dev/null || { $(find_python) && rm -rf $(VENV) && "$$python" -m venv $(VENV); }
+	@echo 'installing into $(VENV) …' >&2
+	@$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
+	  > $(VENV)/dev.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[embedded,fast]' -r $(VENV)/dev.txt
+	@touch $@
+
+suits := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
+
+# Python 3.11 or newer that can make virtual environments (Debian packages that part on its own).
+define find_python
+python=''; for one in $(PYTHON) python3.11 python3 python3.12 python3.13 python3.14 python; do \
+  if "$$one" -c '$(suits)' 2>/dev/null; then python="$$one"; break; fi; \
+done; test -n "$$python" || { echo 'make: no Python 3.11 or newer with its venv module was found. Install it (on Debian and' \
+  'Ubuntu: python3 and python3-venv), or say where it is: make PYTHON=/path/to/python3 …' >&2; false; }
+endef

@@ -1,0 +1,269 @@
+"""The guard of one worker: beats for it while it lives, and gives back what it held when it is dead."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+from lanework import embedded
+from lanework._guard.processes import end_all, kill_group, state_of, wait_for_death
+from lanework._guard.wire import Lines, json_line, line
+from lanework._services.service import Service
+from lanework._store.claims import Held, settle
+from lanework._store.keeper import AsyncKeeper
+from lanework._store.workers import Signal, beat, end_worker, overdue, prune, tend, upkeep
+from lanework.config import Settings
+from lanework.retries import TIMED_OUT, Verdict
+
+logger = logging.getLogger("lanework")
+
+#: The worker's loop says twice a second that it moves; after this long without a word it is stuck in somebody's code.
+STUCK_AFTER = 3.0
+#: After a stop was asked of a stuck worker, the guard carries it out itself.
+STUCK_GRACE = 2.0
+KILL_STUCK_AFTER = 15.0
+
+
+class Guard:
+    """Speaks with the worker over `sock`. `supervised`: the worker is our child, and we may kill it."""
+
+    def __init__(self, sock: socket.socket, worker_pid: int, *, supervised: bool) -> None:
+        sock.setblocking(False)
+        self._sock, self._lines = sock, Lines(sock)
+        self._pid, self._supervised = worker_pid, supervised
+        self.worker_id = 0
+        self.said_hello = asyncio.Event()
+        self.open: set[int] = set()
+        self.told = 0
+        self.children: set[int] = set()
+        self.jobs_of: dict[int, int] = {}
+        self.leaving: str | None = None
+        self._left = asyncio.Event()
+        self.killed_because: str | None = None
+        self.last_tick = time.monotonic()
+        self.settings = Settings()
+        self._lease: embedded.Lease | None = None
+        self._beats: Beats | None = None
+        self._rounds: Rounds | None = None
+        self._keepers: list[AsyncKeeper] = []
+
+    async def run(self) -> None:
+        """Until the worker is dead, or has left while its process goes on. What it held is given back by `bury`."""
+        loop = asyncio.get_running_loop()
+        loop.add_reader(self._sock, self._read)
+        death = asyncio.create_task(wait_for_death(self._pid))
+        left = asyncio.create_task(self._left.wait())
+        try:
+            await asyncio.wait([death, left], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            death.cancel()
+            left.cancel()
+            loop.remove_reader(self._sock)
+            self._read()  # its last words
+            for service in (self._beats, self._rounds):
+                if service is not None:
+                    await service.stop()
+
+    async def bury(self, because: str) -> None:
+        """Ends the worker's orphans first, and only then gives its claims back: never two bodies of one job."""
+        await end_all(set(self.children), own_orphans=self._supervised)
+        if not self.said_hello.is_set():
+            return
+        because = self.killed_because or self.leaving or because
+        suspect = self.leaving is None and self.killed_because is None
+        verb = end_worker(self.worker_id, state="dead" if suspect else "stopped", because=because, suspect=suspect)
+        pause = 0.05
+        while True:
+            try:
+                ended = await self._keepers[0].run(verb)
+            except Exception as error:
+                logger.warning("worker %s is dead; its jobs are given back when the database answers (%s)", self.worker_id, error)
+            else:
+                if ended.given_back:
+                    logger.warning("worker %s %s; %d jobs were given back", self.worker_id, because, ended.given_back)
+                if not ended.remaining:
+                    break
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    async def close(self) -> None:
+        for keeper in self._keepers:
+            await keeper.close()
+        if self._lease is not None:
+            await asyncio.to_thread(self._lease.release)
+        self._sock.close()
+
+    # -- the worker's words --------------------------------------------------------------------------------------------
+
+    def _read(self) -> None:  # noqa: PLR0912 - one branch per letter of the wire
+        for kind, rest in self._lines.read():
+            match kind:
+                case "o":
+                    self.told = max(self.told, int(rest))
+                    self.open.add(int(rest))
+                    if len(self.open) == 1 and self._beats is not None:
+                        self._beats.busy()
+                case "c":
+                    self.open.discard(int(rest))
+                case "t":
+                    self.last_tick = time.monotonic()
+                case "p":
+                    self.children.add(int(rest))
+                case "x":
+                    self.children.discard(int(rest))
+                    self.jobs_of = {job: pid for job, pid in self.jobs_of.items() if pid != int(rest)}
+                case "j":
+                    pid, job = rest.split()
+                    self.jobs_of[int(job)] = int(pid)
+                case "n":
+                    if self._beats is not None:
+                        self._beats.wake()
+                case "l":
+                    self.leaving = rest
+                case "h":
+                    self._hello(json.loads(rest))
+        if self._lines.closed:
+            with contextlib.suppress(ValueError, OSError):
+                asyncio.get_running_loop().remove_reader(self._sock)
+            # a companion's worker that said goodbye has left, although its process goes on; without it, only death counts
+            if self.leaving is not None and not self._supervised:
+                self._left.set()
+
+    def _hello(self, words: dict[str, Any]) -> None:
+        """First words, or those of a worker that has a new number."""
+        again = self.said_hello.is_set()
+        self.worker_id, self.open, self.told = words["worker"], set(words["open"]), words["told"]
+        self.settings = Settings(**words["settings"])
+        self.children |= set(words["children"])
+        self.said_hello.set()
+        if again:
+            return
+        if words["embedded"]:
+            self._lease = embedded.acquire(words["embedded"])
+        name = f"{self.worker_id}-guard"
+        self._keepers = [AsyncKeeper(words["dsn"], self.settings, name, 1) for _ in range(2)]
+        self._beats, self._rounds = Beats(self, self._keepers[0]), Rounds(self, self._keepers[1])
+        self._beats.start()
+        self._rounds.start()
+
+    def tell(self, message: bytes) -> None:
+        with contextlib.suppress(OSError):
+            self._sock.send(message)
+
+    # -- a worker that cannot act itself ---------------------------------------------------------------------------------
+
+    @property
+    def is_stuck(self) -> bool:
+        return time.monotonic() - self.last_tick > STUCK_AFTER
+
+    def kill_worker(self, because: str) -> None:
+        logger.error("worker %s: %s; it is killed and started again", self.worker_id, because)
+        self.killed_because = because
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+
+    async def stand_in(self, signals: list[Signal], keeper: AsyncKeeper) -> None:
+        """Deadlines and cancels while the worker's loop is stuck: children are killed, other bodies fenced in the database."""
+        rows = await keeper.run(overdue(self.worker_id, STUCK_GRACE))
+        ends = [(Held(row[0], row[1], row[2]), _timed_out(row[5])) for row in rows]
+        for held, _ in ends:
+            if held.id in self.jobs_of:
+                kill_group(self.jobs_of[held.id])
+        if ends:
+            await keeper.run(settle(self.worker_id, ends))
+        if self._supervised and ends and time.monotonic() - self.last_tick > KILL_STUCK_AFTER:
+            self.kill_worker(f"its event loop was blocked past the timeout of job {ends[0][0].id}")
+
+    def is_stopped(self) -> bool:
+        return state_of(self._pid) in ("T", "t")
+
+
+def _timed_out(timeout: float) -> Verdict:
+    text = f"ran longer than its timeout of {timeout} s, and its process could not be asked to stop it"
+    return Verdict("retry", delay_s=1.0, uses_try=True, error_class="timeout", error_code=TIMED_OUT, error=text)
+
+
+class Beats(Service):
+    """The heartbeat: once a second while jobs run. Answers are passed on; silence becomes a fence."""
+
+    name = "heartbeat"
+
+    def __init__(self, guard: Guard, keeper: AsyncKeeper) -> None:
+        super().__init__()
+        self._guard, self._keeper = guard, keeper
+        self._last_ok = time.monotonic()
+        self._fenced = False
+        self._stopped_since: float | None = None
+
+    def busy(self) -> None:
+        self.wake()
+
+    async def run_once(self) -> float:
+        guard, settings = self._guard, self._guard.settings
+        if self._stopped_too_long():
+            return settings.beat
+        gap = max(settings.idle_beat, settings.beat) * 2 + 1
+        try:
+            async with asyncio.timeout(settings.fence_after / 2):
+                signals = await self._keeper.run(beat(guard.worker_id, sorted(guard.open), guard.told, gap))
+        except Exception:
+            self._fence_if_too_long()
+            raise
+        self._last_ok = time.monotonic()
+        if self._fenced:
+            self._fenced = False
+            guard.tell(line("k"))
+        self._pass_on(signals)
+        if guard.is_stuck and guard.open:
+            await guard.stand_in(signals, self._keeper)
+        return settings.beat if guard.open else settings.idle_beat
+
+    def _pass_on(self, signals: list[Signal]) -> None:
+        for one in signals:
+            if one.kind == "retired":
+                self._guard.tell(line("r", one.reason))
+            else:
+                self._guard.tell(json_line("s", one._asdict()))
+
+    def _fence_if_too_long(self) -> None:
+        if not self._fenced and time.monotonic() - self._last_ok > self._guard.settings.fence_after:
+            self._fenced = True
+            self._guard.tell(line("f"))
+
+    def _stopped_too_long(self) -> bool:
+        """A worker that somebody has stopped (SIGSTOP) is not beaten for for ever."""
+        if not self._guard.is_stopped():
+            self._stopped_since = None
+            return False
+        now = time.monotonic()
+        self._stopped_since = self._stopped_since or now
+        return now - self._stopped_since > self._guard.settings.expiry
+
+
+class Rounds(Service):
+    """Maintenance: everybody's share each sweep, the leader's housekeeping now and then."""
+
+    name = "maintenance"
+
+    def __init__(self, guard: Guard, keeper: AsyncKeeper) -> None:
+        super().__init__()
+        self._guard, self._keeper = guard, keeper
+        self._upkeep_at = 0.0
+
+    async def run_once(self) -> float:
+        settings = self._guard.settings
+        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        if recovered:
+            logger.warning("recovered %d jobs of workers that fell silent", recovered)
+        if leads and time.monotonic() >= self._upkeep_at:
+            self._upkeep_at = time.monotonic() + settings.upkeep
+            await self._keeper.run(upkeep())
+            await self._keeper.run(prune())
+        return settings.sweep

@@ -1,0 +1,62 @@
+"""Hints after a submit: sent outside the submit's transaction, and together with others that wait to be sent."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+from lanework._store.hints import hint
+
+if TYPE_CHECKING:
+    from lanework.client import Lanework
+
+
+class Hinter:
+    """Whoever comes while somebody is sending leaves his hint to him. A hint that is lost costs one poll."""
+
+    def __init__(self, app: Lanework) -> None:
+        self._app = app
+        self._lock = threading.Lock()
+        self._waiting: set[str] = set()
+        self._sending = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def send(self, lane: str) -> None:
+        if not self._add(lane):
+            return
+        while batch := self._take():
+            with contextlib.suppress(Exception):
+                for name in batch:
+                    self._app._run(hint(name))
+
+    def asend(self, lane: str) -> None:
+        """Does not wait: the submit is answered when it is stored."""
+        if self._add(lane):
+            task = asyncio.get_running_loop().create_task(self._asend())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _asend(self) -> None:
+        while batch := self._take():
+            with contextlib.suppress(Exception):
+                for name in batch:
+                    await self._app._arun(hint(name))
+
+    def _add(self, lane: str) -> bool:
+        """True if the caller is the one who sends."""
+        if not self._app.settings.notify:
+            return False
+        with self._lock:
+            self._waiting.add(lane)
+            if self._sending:
+                return False
+            self._sending = True
+            return True
+
+    def _take(self) -> set[str]:
+        with self._lock:
+            batch, self._waiting = self._waiting, set()
+            self._sending = bool(batch)
+            return batch

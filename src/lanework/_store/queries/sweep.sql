@@ -1,1 +1,0 @@
-select what, count from lanework.sweep()

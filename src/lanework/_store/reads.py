@@ -1,0 +1,62 @@
+"""Reading jobs, their logs and attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from lanework._codec import decode
+from lanework._store.verb import Row, Verb, rows, scalar, verb
+from lanework.job import JobInfo
+
+
+def _info(row: Row) -> JobInfo:
+    (id, type, status, priority, lane, attempt, tries_used, max_tries, version, payload, result, error_class, error_code, error, owner,
+     tags, parent, created_at, run_at, claimed_at, finished_at, deadline, worker_id, fraction, message, cancelling) = row  # fmt: skip
+    return JobInfo(
+        id=id, type=type, status=status, priority=priority, lane=lane, attempt=attempt, tries_used=tries_used, max_tries=max_tries,
+        version=version, payload=decode(payload), result=None if result is None else decode(result), error_class=error_class,
+        error_code=error_code, error=error, owner=owner, tags=tuple(tags), parent=parent, created_at=created_at, run_at=run_at,
+        claimed_at=claimed_at, finished_at=finished_at, deadline=deadline, worker_id=worker_id, progress=fraction,
+        progress_message=message or "", cancel_requested=cancelling,
+    )  # fmt: skip
+
+
+def get_job(id: int) -> Verb[JobInfo | None]:
+    return verb("get_job", lambda found: _info(found[0]) if found else None, id=id)
+
+
+def list_jobs(
+    *, statuses: Sequence[str] | None, types: Sequence[str] | None, lanes: Sequence[str] | None, owner: str | None, tag: str | None,
+    error_class: str | None, created_after: datetime | None, before: int | None, limit: int,
+) -> Verb[list[JobInfo]]:  # fmt: skip
+    return verb(
+        "list_jobs", lambda found: [_info(row) for row in found],
+        statuses=_list(statuses), types=_list(types), lanes=_list(lanes), owner=owner, tag=tag, error_class=error_class,
+        created_after=created_after, before=before, limit=limit,
+    )  # fmt: skip
+
+
+def _list(values: Sequence[str] | None) -> list[str] | None:
+    return None if values is None else list(values)
+
+
+def finished_jobs(ids: Sequence[int]) -> Verb[set[int]]:
+    return verb("finished_jobs", lambda found: {row[0] for row in found}, ids=list(ids))
+
+
+def cancel(id: int, by: str, reason: str) -> Verb[str | None]:
+    return verb("cancel", scalar, id=id, by=by, reason=reason)
+
+
+def job_logs(id: int, after: int, limit: int) -> Verb[list[Row]]:
+    return verb("job_logs", rows, id=id, after=after, limit=limit)
+
+
+def job_attempts(id: int) -> Verb[list[Row]]:
+    return verb("job_attempts", rows, id=id)
+
+
+def register(types: str, lanes: str) -> Verb[dict[str, Any]]:
+    return verb("register", lambda found: {row[1]: row[0] for row in found}, types=types, lanes=lanes)

@@ -1,0 +1,159 @@
+"""The job types that an application declares: `Handler` is one of them, `Handlers` all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from lanework._binding import Binding
+from lanework._declaration import Declaration, Executor, JobSpec, OnDisconnect
+from lanework._plain import show, type_name
+from lanework.errors import ConfigError, InvalidJob, LaneworkError, UnknownJobType
+
+__all__ = ["Declaration", "Executor", "Handler", "Handlers", "JobSpec", "NewerPayload", "OnDisconnect", "Upgrade"]
+
+#: Makes a payload of version n one of version n + 1.
+Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class NewerPayload(LaneworkError):
+    """The payload was written by newer code: this process must leave the job to one that knows it."""
+
+    code = "LW-303"
+    http_status = 409
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Handler(JobSpec):
+    """A job type with its function: checks and encodes arguments, and loads them again for a run."""
+
+    fn: Callable[..., Any]
+    is_async: bool = field(init=False)
+    #: `file.py:12`, for messages.
+    place: str = field(init=False)
+    _binding: Binding = field(init=False, repr=False)
+    _upgrades: dict[int, Upgrade] = field(init=False, repr=False, default_factory=dict)
+
+    @classmethod
+    def declare(cls, fn: Callable[..., Any], name: str | None = None, **options: Any) -> Handler:
+        """What `@app.job` does. Raises `ConfigError` for whatever is wrong with it."""
+        shown = name if name is not None else getattr(fn, "__name__", type(fn).__name__)
+        for option in options.keys() - Declaration.__annotations__.keys():
+            raise ConfigError(f"job {shown!r}: unknown option {option!r}{_did_you_mean(option, Declaration.__annotations__)}")
+        options.setdefault("executor", "async" if _is_async(fn) else "thread")
+        return cls(name=shown, fn=fn, **options)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._set(is_async=_is_async(self.fn), place=_place(self.fn))
+        code = inspect.unwrap(self.fn)
+        if inspect.isgeneratorfunction(code) or inspect.isasyncgenfunction(code):
+            raise ConfigError(f"job {self.name!r}: a handler returns its result, it does not yield ({self.place})")
+        if self.executor == "async" and not self.is_async:
+            raise ConfigError(
+                f"job {self.name!r}: executor 'async' needs an `async def`; a plain function would block every other "
+                f"job of the worker: use 'thread' or 'process' ({self.place})"
+            )
+        self._set(_binding=Binding(self.name, self.fn))
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    # Submit
+
+    def bind(self, *args: Any, **kwargs: Any) -> str:
+        """The payload, as JSON text, of a submit with these arguments; `InvalidJob` names the argument at fault."""
+        return self._binding.encode(args, kwargs)
+
+    def bind_many(self, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> list[str]:
+        """The payloads of many submits: a tuple has positional arguments, a mapping has named ones."""
+        return self._binding.encode_many(items)
+
+    def bind_json(self, payload: Mapping[str, Any]) -> str:
+        """The payload of a submit whose arguments are JSON already: from HTTP, a command line, a schedule."""
+        return self._binding.encode_json(payload)
+
+    # Run
+
+    def load(self, payload: dict[str, Any], version: int) -> dict[str, Any]:
+        """The arguments of a run, as `fn(ctx, **arguments)`: upgraded to this version and of the declared types."""
+        if version != self.version:
+            payload = self._upgraded(payload, version)
+        return self._binding.load(payload)
+
+    @property
+    def accepts_versions(self) -> tuple[int, int]:
+        """The oldest and the newest version of payloads that `load` takes."""
+        oldest = self.version
+        while oldest - 1 in self._upgrades:
+            oldest -= 1
+        return oldest, self.version
+
+    def add_upgrade(self, upgrade: Upgrade, from_version: int) -> None:
+        if type(from_version) is not int or not 1 <= from_version < self.version:
+            raise ConfigError(
+                f"job {self.name!r} has version {self.version}: an upgrade starts from a version between 1 and "
+                f"{self.version - 1}, got {show(from_version)}"
+            )
+        if from_version in self._upgrades:
+            places = f"{_place(self._upgrades[from_version])} and {_place(upgrade)}"
+            raise ConfigError(f"job {self.name!r} has two upgrades from version {from_version}: {places}")
+        self._upgrades[from_version] = upgrade
+
+    def _upgraded(self, payload: dict[str, Any], version: int) -> dict[str, Any]:
+        oldest, newest = self.accepts_versions
+        if version > newest:
+            raise NewerPayload(f"job {self.name!r}: the payload has version {version}, this code knows up to {newest}")
+        if version < oldest:
+            raise InvalidJob(
+                f"job {self.name!r}: the payload has version {version}, this code takes {oldest} to {newest}: "
+                f"register an upgrade from version {oldest - 1}",
+                field="version",
+            )
+        for step in range(version, newest):
+            upgraded: object = self._upgrades[step](dict(payload))
+            if not isinstance(upgraded, dict):
+                found = type_name(type(upgraded))
+                raise ConfigError(f"job {self.name!r}: the upgrade from version {step} returned {found}, not a dict")
+            payload = upgraded
+        return payload
+
+
+class Handlers(dict[str, Handler]):
+    """Handlers by name. A name that is not declared raises `UnknownJobType`."""
+
+    def add(self, handler: Handler) -> Handler:
+        if (known := self.get(handler.name)) is not None:
+            raise ConfigError(f"two jobs are named {handler.name!r}: {known.place} and {handler.place}; give one another name")
+        self[handler.name] = handler
+        return handler
+
+    def __missing__(self, name: str) -> Handler:
+        raise UnknownJobType(f"no job is named {show(name)}{_did_you_mean(name, self)}", field="type")
+
+    @property
+    def versions(self) -> dict[str, tuple[int, int]]:
+        """What a worker may claim: per type, the oldest and newest version of payloads."""
+        return {name: handler.accepts_versions for name, handler in self.items()}
+
+
+def _is_async(fn: Any) -> bool:
+    code = inspect.unwrap(fn)
+    return inspect.iscoroutinefunction(code) or inspect.iscoroutinefunction(getattr(code, "__call__", None))  # noqa: B004
+
+
+def _place(fn: Any) -> str:
+    code = getattr(inspect.unwrap(fn), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else show(fn)
+
+
+def _did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    names = sorted(known)
+    close = get_close_matches(str(wrong), names, n=1)
+    if close:
+        return f": did you mean {close[0]!r}?"
+    return f"; known: {', '.join(names[:20])}" if names else "; none is declared"

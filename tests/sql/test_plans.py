@@ -1,0 +1,123 @@
+"""The cost of a verb does not grow with the table: measured in pages touched, which a full scan of table or index gives away.
+
+On an empty table, on 200,000 rows that were never analysed, and on the same table when most of it is dead; on 15 and 18.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.sql.engine import TOP, Claim, Engine, connect
+
+ROWS = 200_000
+#: A verb of a batch of ten touches some hundred pages; the table has thousands, each index of it hundreds more.
+PAGES = 600
+
+
+class Table:
+    """The hot table in one of its conditions, and the verbs that must not read all of it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.lane = engine.lane("l", None)
+        self.kinds = [engine.type("a", "l"), engine.type("b", "l"), engine.type("c", "l", concurrency=1000)]
+        self.worker, self.victim = engine.worker(), engine.worker()
+        for table in ("jobs", "claims", "stops", "lane_use", "keys"):
+            engine.rows(f"alter table lanework.{table} set (autovacuum_enabled = off)")
+
+    def fill(self) -> None:
+        """A fifth of each kind waits, a fifth is delayed, a fifth has a deadline far away."""
+        self.engine.rows(
+            """insert into lanework.jobs (type_id, status, run_at, deadline, rank, created_at)
+               select (%s::int[])[1 + n %% 3], case when n %% 5 = 4 then 'scheduled' else 'approved' end::lanework.job_status,
+                      case when n %% 5 = 4 then lanework.now() + make_interval(secs => n) end,
+                      case when n %% 5 = 3 then lanework.now() + interval '1 day' end, n %% 3, lanework.now() - make_interval(secs => %s - n)
+               from generate_series(1, %s) n""", self.kinds, ROWS, ROWS)  # fmt: skip
+
+    def kill_most(self) -> None:
+        """What 180,000 finished and promoted jobs leave behind when nobody vacuums."""
+        self.engine.rows("delete from lanework.jobs where id %% 10 <> 0")
+        self.engine.rows("update lanework.jobs set run_at = run_at + interval '1 day' where status = 'scheduled'")
+
+    def claims(self, worker: int, count: int = 10) -> list[Claim]:
+        for _ in range(count):
+            self.engine.enqueue("a", priority=100)
+        return self.engine.claim(worker, self.lane, self.kinds[0], want=count)
+
+    def pages(self, sql: str, *args: object) -> int:
+        (row,) = self.engine.rows(f"explain (analyze, buffers, format json) {sql}", *args)
+        plan = row["QUERY PLAN"][0]["Plan"]
+        return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
+
+    def verbs(self) -> Iterator[tuple[str, Callable[[], int]]]:
+        ids = "select * from lanework.{}(%s, %s::bigint[], %s::int[], %s::uuid[], {})"
+        for name, kinds in (("one type", self.kinds[:1]), ("two types", self.kinds[:2]), ("a capped type", self.kinds)):
+            yield f"claim {name}", lambda kinds=kinds: self._claim(kinds)  # type: ignore[misc]
+        yield "completed", lambda: self._ended(ids.format("completed", "array_fill('1'::text, array[10])"))
+        yield "settle", lambda: self._ended(ids.format("settle", "array_fill('{\"action\": \"retry\", \"uses_try\": true}'::jsonb, array[10])"))
+        yield "write_logs", lambda: self._written("write_logs(%s::bigint[], %s::int[], %s::uuid[], '{}', '{}', '{}', '{}')")
+        yield "write_progress", lambda: self._written("write_progress(%s::bigint[], %s::int[], %s::uuid[], '{}', array_fill(''::text, array[10]), '{}')")
+        yield "promote", lambda: self.pages("select * from lanework.promote(10)")
+        yield "look", lambda: self.pages("select * from lanework.look(null, %s)", self.kinds)
+        yield "beat", self._beat
+        yield "sweep", self._sweep
+        yield "end_worker", self._end_worker
+        yield "reap", lambda: self.pages("select * from lanework.reap(%s)", self.worker)
+        yield "enqueue", lambda: self.pages("select lanework.enqueue('a', idempotency_key => %s)", str(uuid.uuid4()))
+        yield "cancel", lambda: self.pages("select lanework.cancel(%s)", self.engine.enqueue("a"))
+
+    def _claim(self, kinds: list[int]) -> int:
+        n = len(kinds)
+        capped = [kind for kind in kinds if kind == self.kinds[2]]
+        return self.pages(
+            """select * from lanework.claim(%s, %s, 1000000, (random() * 1e9)::bigint, gen_random_uuid(), 10, 0, %s::int[], %s::int[],
+                   %s::int[], %s::smallint[], %s::smallint[], %s::timestamptz[], %s::bigint[], %s::int[])""",
+            self.worker, self.lane, capped, [0] * len(capped), kinds, [1] * n, [TOP[0]] * n, [TOP[1]] * n, [0] * n, [40000] * n)  # fmt: skip
+
+    def _columns(self) -> tuple[list[int], list[int], list[uuid.UUID]]:
+        claims = self.claims(self.worker)
+        return [c.id for c in claims], [c.attempt for c in claims], [c.claim_id for c in claims]
+
+    def _ended(self, call: str) -> int:
+        return self.pages(call, self.worker, *self._columns())
+
+    def _written(self, call: str) -> int:
+        return self.pages(f"select * from lanework.{call}", *self._columns())
+
+    def _beat(self) -> int:
+        for claim in self.claims(self.worker):
+            self.engine.cancel(claim.id)
+        return self.pages("select * from lanework.beat(%s, '{}', 1000000000000, '5 s')", self.worker)
+
+    def _sweep(self) -> int:
+        for claim in self.claims(self.worker):
+            self.engine.cancel(claim.id)
+        return self.pages("select * from lanework.sweep()")
+
+    def _end_worker(self) -> int:
+        victim = self.engine.worker()
+        self.claims(victim)
+        return self.pages("select * from lanework.end_worker(%s, 'dead', '', false)", victim)
+
+
+@pytest.mark.pg(15, 18)
+def test_no_verb_reads_the_whole_table(database: str) -> None:
+    with connect(database) as db:
+        table = Table(Engine(db))
+        seen: dict[str, dict[str, int]] = {"empty": {name: verb() for name, verb in table.verbs()}}
+        table.fill()
+        # a session that knew the empty table: its cached plans must do as well
+        seen["never analysed"] = {name: verb() for name, verb in table.verbs()}
+        with connect(database) as fresh:
+            table.engine = Engine(fresh)
+            seen["never analysed, new session"] = {name: verb() for name, verb in table.verbs()}
+            table.kill_most()
+            for _, verb in table.verbs():
+                verb()  # the first to pass marks the dead entries as such
+            seen["mostly dead"] = {name: verb() for name, verb in table.verbs()}
+    print(seen)
+    high = {f"{name}, {state}": pages for state, verbs in seen.items() for name, pages in verbs.items() if pages > PAGES}
+    assert high == {}, f"pages touched, of at most {PAGES}: {high}"

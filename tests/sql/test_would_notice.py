@@ -1,0 +1,127 @@
+"""A test counts once a planted bug has turned it red. Each row plants one in a function of the engine and runs the test that must
+notice; the function is put back afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import psycopg
+import pytest
+
+from tests.sql import test_claim, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_interleavings as meet
+from tests.sql.conftest import Another
+from tests.sql.crowd import Crowd, Worker
+from tests.sql.engine import Engine
+from tests.sql.proof import complaints, planted, wipe
+
+CLAIM_ID, ATTEMPT = " and j.claim_id = u.claim_id", " and j.attempt = u.attempt"
+
+
+class Bug(NamedTuple):
+    what: str
+    function: str
+    right: str
+    wrong: str
+    test: Callable[[Engine, Another], object]
+
+
+def fence(part: str) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test_finish.test_every_part_of_the_fence_counts(engine, test_finish.claimed(engine), part)
+
+
+def scene(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], object]:
+    return lambda engine, another: test(meet.Scene(engine, another))
+
+
+def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test(engine)
+
+
+def finished(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test(engine, test_finish.claimed(engine), *more)
+
+
+BUGS = [
+    Bug("finish without claim_id", "completed", CLAIM_ID, "", fence("claim_id")),
+    Bug("finish without attempt", "completed", ATTEMPT, "", fence("attempt")),
+    Bug("settle without claim_id", "settle", CLAIM_ID, "", fence("claim_id")),
+    Bug("settle without attempt", "settle", ATTEMPT, "", fence("attempt")),
+    Bug("writes without claim_id", "held", CLAIM_ID, "", fence("claim_id")),
+    Bug("writes without attempt", "held", ATTEMPT, "", fence("attempt")),
+    Bug("writes joined by id alone", "write_progress", " and held.attempt = u.attempt", "", lambda engine, _:
+        test_running.test_a_batch_with_both_generations_writes_only_the_current(engine, test_running.two_generations(engine), (1, 0))),
+    Bug("no lane lock", "lane_lock", "pg_advisory_xact_lock(1279350095, p_lane)", "null", scene(meet.test_a_slot_count_is_never_stale)),
+    Bug("slots counted before the lock only", "claim", "v_free := lanework.free_slots(v_lane, p_worker, p_used, p_want);",
+        "v_free := p_want;", scene(meet.test_a_slot_count_is_never_stale)),
+    Bug("others' use not counted", "free_slots", "coalesce(sum(u.used), 0)", "0", alone(test_claim.test_free_slots_of_a_shared_lane)),
+    Bug("repeatable read allowed", "claim", "<> 'read committed'", "= 'nothing'",
+        lambda engine, another: meet.test_repeatable_read_is_refused(meet.Scene(engine, another), another)),
+    Bug("no lock on the worker", "living", "for key share", "", scene(meet.test_a_claim_in_flight_when_its_worker_is_declared_dead)),
+    Bug("worker's state not looked at", "living", "and w.state = any (p_states)", "",
+        scene(meet.test_a_claim_that_comes_after_the_declaration)),
+    Bug("a late call overwrites", "use_lane", "u.call <= p_call", "true", alone(test_claim.test_a_late_claim_does_not_forget_newer_bodies)),
+    Bug("a type's use not written", "claim", "+ count(*)", "+ 0",
+        lambda engine, _: test_claim.test_a_types_own_limit_holds_over_workers(engine, True)),
+    Bug("attempt does not rise", "claim", "attempt = j.attempt + 1", "attempt = greatest(j.attempt, 1)",
+        alone(test_running.two_generations)),
+    Bug("order by id alone", "claim", "order by f.rank, f.created_at, f.id limit v_free", "order by f.id limit v_free",
+        lambda engine, _: test_claim.test_a_batch_is_a_prefix_of_the_order(engine, 5, 3)),
+    Bug("no edge", "claim", "f.step = v_each and", "false and",
+        alone(test_claim.test_a_batch_does_not_overtake_a_type_that_has_more)),
+    Bug("one try too many", "settle", "h.new_tries >= h.max_tries", "h.new_tries > h.max_tries", finished(test_finish.test_tries_run_out)),
+    Bug("a cancel does not win", "settle", "h.stop_kind is not null and", "false and",
+        finished(test_finish.test_a_cancel_wins_over_every_way_back, "retry")),
+    Bug("a late cancel is forgotten", "settle", "(j.status = 'running' or s.kind = 'cancel')", "j.status = 'running'",
+        scene(meet.test_a_cancel_that_comes_while_a_retry_is_under_way)),
+    Bug("a zombie erases a cancel", "settle", "(j.status = 'running' or s.kind = 'cancel')", "false",
+        finished(test_finish.test_a_superseded_settle_does_not_erase_a_cancel)),
+    Bug("cancel does not lock", "cancel", "for no key update", "", scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
+    Bug("finishes lock in any order", "completed", "order by 1", "order by 1 desc",
+        lambda engine, another: meet.test_batches_lock_in_the_order_of_ids(meet.Scene(engine, another, None), "completed")),
+    Bug("settles lock in any order", "settle", "order by j.id\n        for no key update", "order by j.id desc\n        for no key update",
+        lambda engine, another: meet.test_batches_lock_in_the_order_of_ids(meet.Scene(engine, another, None), "settle")),
+    Bug("a weak fence lock", "held", "for share of j", "for key share of j",
+        lambda engine, another: meet.test_whoever_ends_a_claim_waits_for_its_writes(meet.Scene(engine, another), "log")),
+    Bug("the reaper waits", "give_back", "skip locked", "", scene(meet.test_a_reaper_does_not_wait_for_an_open_write)),
+    Bug("promoters wait", "promote", "skip locked", "", scene(meet.test_two_promoters_and_two_sweepers_share_the_work)),
+    Bug("lost answers stay", "beat", "c.no <> all (p_open)", "false", alone(test_workers.test_a_beat_gives_back_what_the_worker_does_not_know)),
+    Bug("claims not told are taken", "beat", "c.no <= p_told and", "", alone(test_workers.test_a_beat_leaves_numbers_it_was_not_told)),
+    Bug("the dead keep their slots", "end_worker", "delete from lanework.lane_use u where u.worker_id = p_worker;", "",
+        alone(test_workers.test_an_ended_worker_is_told_so_and_leaves_nothing)),
+    Bug("a blind reaper", "reap", "< v_now - w.ttl\n        order", "< v_now + w.ttl\n        order",
+        alone(test_workers.test_a_reaper_with_a_gap_of_its_own_declares_nobody_dead)),
+    Bug("a beat that waits for the disk", "beat", "'off', true", "'on', true", alone(test_workers.test_a_beat_commits_without_waiting_for_the_disk)),
+    Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
+    Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false", alone(test_waiting.test_the_same_key_is_the_same_job)),
+]  # fmt: skip
+
+
+def noticed(engine: Engine, test: Callable[[], object]) -> bool:
+    """By an assertion, an error of the server, or an oracle."""
+    try:
+        test()
+    except (AssertionError, ValueError, psycopg.Error, pytest.fail.Exception):
+        return True
+    return bool(complaints(engine))
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.what for bug in BUGS])
+def test_a_planted_bug_is_noticed(engine: Engine, another: Another, bug: Bug) -> None:
+    with planted(engine, bug.function, bug.right, bug.wrong):
+        assert noticed(engine, lambda: bug.test(engine, another)), f"nobody noticed: {bug.what}"
+    wipe(engine)
+
+
+def test_the_history_notices_a_crowd_without_the_lane_lock(engine: Engine, shared_database: str) -> None:
+    lane, kinds = engine.lane("l", 1), [engine.type(f"t{n}", "l") for n in range(8)]
+    for n in range(400):
+        engine.enqueue(f"t{n % 8}")
+    crowd = Crowd(shared_database, 1)
+    for kind in kinds:
+        crowd.add(Worker({lane: [kind]}))
+    with planted(engine, "lane_lock", "pg_advisory_xact_lock(1279350095, p_lane)", "null"):
+        crowd.work(lambda: bool(complaints(engine)) or not engine.one("select count(*) from lanework.jobs"))
+    assert {row["oracle"] for row in complaints(engine)} == {"over_slots"}
+    wipe(engine)
