@@ -52,6 +52,7 @@ def _chosen(config: pytest.Config) -> list[int]:
 @pytest.fixture(scope="session")
 def _fleet() -> Iterator[Callable[[int], Databases]]:
     """One server per version and session, started by the first test that wants it."""
+    servers.sweep()
     with ExitStack() as stack:
         running: dict[int, Databases] = {}
 

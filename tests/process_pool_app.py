@@ -136,8 +136,8 @@ def segfault(ctx: Context) -> None:
 
 @app.job
 def hog(ctx: Context) -> None:
-    held = []
-    while True:
+    held: list[bytearray] = []
+    while len(held) < 80:  # 800 MB: a test of ours must not take the machine with it
         held.append(bytearray(os.urandom(1024)) * 10_000)
         time.sleep(0.005)
 
@@ -151,6 +151,16 @@ def fork_and_die(ctx: Context) -> None:
     ctx.log(f"forked {pid}")
     ctx.checkpoint("told")
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@app.job
+def fork_and_spin(ctx: Context) -> None:
+    """Only the kernel can end it: no thread of it ever runs again."""
+    pid = os.fork()
+    if pid == 0:
+        time.sleep(1000)
+    ctx.log(f"forked {pid}")
+    sum(range(10**12))
 
 
 # -- how they are stopped ----------------------------------------------------------------------------------------------
@@ -289,7 +299,7 @@ def leaves_process(ctx: Context, fifo: str) -> int:
 @app.job
 def opens(ctx: Context, fifo: str, wait: float = 0.0) -> None:
     print("mine")
-    with open(fifo, "w"):
+    with Path(fifo).open("w"):
         pass
     time.sleep(wait)
 

@@ -23,12 +23,13 @@ from lanework import migrate
 from lanework._embedded import binaries
 from lanework._embedded.binaries import Binaries
 from lanework._embedded.home import Home
-from lanework._embedded.lock import is_free
+from lanework._embedded.lock import FileLock, is_free
 from lanework._embedded.logs import Patience
 from lanework._embedded.server import Server
 from lanework._embedded.settings import Settings
 
 DEBIAN = Path("/usr/lib/postgresql")
+ALIVE = "alive.lock"
 
 
 def majors_present() -> list[int]:
@@ -45,10 +46,23 @@ def data_folder() -> Iterator[Path]:
     """A temporary folder that the server's account can enter when the tests run as root. pytest's `tmp_path` is not."""
     folder = Path(tempfile.mkdtemp(prefix="lw-"))
     folder.chmod(0o711)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with FileLock(folder / "new.lock") as alive:
+        assert alive.own()
+        alive.path.rename(folder / ALIVE)
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def sweep() -> None:
+    """Stop and remove what a killed test run left behind. The lock of one that still runs is held."""
+    for lock in Path(tempfile.gettempdir()).glob(f"lw-*/{ALIVE}"):
+        if lock.stat().st_uid == os.geteuid() and is_free(lock):
+            for version in lock.parent.glob("*/postgres/data/PG_VERSION"):
+                home = Home.open(version.parents[2])
+                Server(home, programs(int(version.read_text())), Settings()).stop("immediate")
+            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def free_port() -> int:

@@ -43,9 +43,7 @@ class Holder:
 
     def __init__(self, folder: Path, then: str = "") -> None:
         command = [sys.executable, "-c", HOLD.format(then=then), str(folder)]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-        )
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
 
     def holds(self) -> Self:
         assert self.process.stdout is not None
@@ -164,9 +162,7 @@ def test_a_lease_nobody_released_ends_with_the_process(data_folder: Path, hold: 
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
-def test_the_server_outlives_who_started_it(
-    data_folder: Path, hold: Callable[..., Holder], number: signal.Signals
-) -> None:
+def test_the_server_outlives_who_started_it(data_folder: Path, hold: Callable[..., Holder], number: signal.Signals) -> None:
     starter = hold("import signal; signal.signal(signal.SIGINT, signal.SIG_DFL)").holds()
     pid = server_pid(data_folder)
     assert os.getsid(pid) not in (starter.process.pid, os.getsid(0))
@@ -277,7 +273,7 @@ def test_a_torn_pid_file(data_folder: Path, rubbish: str) -> None:
 
 
 def test_a_server_started_past_our_locks_is_not_joined_by_a_second(data_folder: Path) -> None:
-    """PostgreSQL's own interlock, the shared memory named in `postmaster.pid`, must survive what we do to that file."""
+    """PostgreSQL's own interlock must hold even when all of our files are gone."""
     with acquire(data_folder) as lease:
         pid, lock = server_pid(data_folder), data_folder / "postgres/server.lock"
         lock.rename(lock.with_suffix(".aside"))
@@ -401,14 +397,10 @@ def test_an_unusable_folder_is_explained(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_explained(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with temporary_folder() as folder:
-        (folder / "initdb").write_text(
-            "#!/bin/sh\necho 'initdb: error: could not write: No space left on device'; exit 1\n"
-        )
+        (folder / "initdb").write_text("#!/bin/sh\necho 'initdb: error: could not write: No space left on device'; exit 1\n")
         (folder / "initdb").chmod(0o755)
         monkeypatch.setattr(binaries, "from_wheel", lambda: Binaries(folder, 18))
-        with pytest.raises(
-            EmbeddedError, match=r"choose another folder with LANEWORK_DATA(?s:.*)No space left on device"
-        ):
+        with pytest.raises(EmbeddedError, match=r"choose another folder with LANEWORK_DATA(?s:.*)No space left on device"):
             acquire(data_folder)
     monkeypatch.undo()
     with acquire(data_folder) as lease:

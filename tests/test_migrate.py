@@ -123,9 +123,7 @@ def test_a_connection_in_a_transaction_is_refused(empty_database: str, folder: W
 
 
 def test_the_rendered_script_brings_a_database_up_to_date(empty_database: str, folder: Write) -> None:
-    place = folder(
-        one="create table s.t (a text default '%s')", two="-- no transaction\ncreate index concurrently on s.t (a)"
-    )
+    place = folder(one="create table s.t (a text default '%s')", two="-- no transaction\ncreate index concurrently on s.t (a)")
     script = migrate.render(place, schema="s")
     with connect(empty_database) as connection:
         _as_psql(connection, script)
@@ -156,7 +154,7 @@ def test_ten_at_once_apply_each_file_once(empty_database: str, folder: Write) ->
     ready = threading.Barrier(10)
 
     def migrator(_: int) -> list[int]:
-        with connect(empty_database) as connection:
+        with psycopg.connect(empty_database, autocommit=True, options="-c statement_timeout=20s") as connection:
             ready.wait()
             return [it.number for it in migrate.apply(connection, schema="s", folder=place)]
 

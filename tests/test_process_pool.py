@@ -22,6 +22,7 @@ from uuid import uuid4
 
 import pytest
 
+from lanework import _capture
 from lanework._child import backoff, errand
 from lanework._child.death import end_group, has_ended
 from lanework._child.spawner import Spawner
@@ -124,7 +125,14 @@ class Pool:
         self.exited: list[int] = []
         self._exit = asyncio.Event()
         options = {"size": 1, "grace": GRACE, "name": "tested", **options}
-        self.pool = ProcessPool(target, on_spawn=self.spawned.append, on_exit=self._on_exit, **options)
+        self.sent: list[tuple[int, int]] = []
+        self.pool = ProcessPool(
+            target,
+            on_spawn=self.spawned.append,
+            on_exit=self._on_exit,
+            on_job=lambda *told: self.sent.append(told),
+            **options,
+        )
 
     def _on_exit(self, pid: int) -> None:
         self.exited.append(pid)
@@ -219,10 +227,11 @@ async def test_an_error_is_told_by_names_and_text() -> None:
             await pool("refuse")
     error = caught.value
     assert str(error) == "wait a little"
-    assert error.types[0] == "__main__.Refused" and error.type_name == "Refused"
+    assert error.mro_names[0] == "__main__.Refused" and error.type_name == "Refused"
     assert error.is_a(ConnectionError) and error.is_a(OSError) and not error.is_a(ValueError)
     assert error.attributes == {"status_code": 429, "retry_after": 2.5, "code": "slow_down"}
-    assert "in refuse\n" in error.traceback and "lanework/_child" not in error.traceback
+    assert (error.status_code, error.retry_after) == (429, 2.5)
+    assert "in refuse\n" in error.remote_traceback and "lanework/_child" not in error.remote_traceback
 
 
 @sync
@@ -230,7 +239,7 @@ async def test_what_cannot_be_stored_names_its_place() -> None:
     async with opened() as pool:
         with pytest.raises(RemoteError, match=r"result\.at\[0\] is a set") as caught:
             await pool("unstorable")
-        assert caught.value.is_a(InvalidResult)
+        assert caught.value.is_a(InvalidResult) and caught.value.remote_code == "LW-410"
 
 
 @sync
@@ -269,6 +278,7 @@ async def test_a_child_stands_in_its_own_group_with_nothing_secret() -> None:
     # The two are put there by libreadline in this process, past `os.environ`.
     assert set(told["environment"]) - set(os.environ) <= {"COLUMNS", "LINES"}
     assert told["oom"] == min(1000, int(Path("/proc/self/oom_score_adj").read_text()) + 500)
+    assert pool.sent == [(pid, 7)]
     assert told["context"] == [7, 2, 9, "lane", "who", "me", {"page": 3}]
 
 
@@ -406,7 +416,7 @@ def test_nothing_outlives_a_worker_that_is_killed(tmp_path: Path) -> None:
     worker = subprocess.Popen(
         [sys.executable, "-c", KILLED_WORKER, str(APP)],
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])},
     )
     assert worker.stdout is not None
     told = [worker.stdout.readline().split() for _ in range(4)]
@@ -437,7 +447,7 @@ async def main():
     t.FakeLink = Link
     pool = t.ProcessPool(t.Target.parse(sys.argv[1] + ":app"), size=2,
                          on_spawn=lambda pid: print("child", pid, flush=True))
-    runs = [t.Run(pool, "fork_and_die", None, "", {}) for _ in range(2)]
+    runs = [t.Run(pool, name, None, "", {}) for name in ("fork_and_die", "fork_and_spin")]
     await asyncio.gather(*(run.task for run in runs))
 
 asyncio.run(main())
@@ -599,6 +609,32 @@ async def test_a_process_left_behind_does_not_write_into_the_next_job(tmp_path: 
 
 
 @sync
+async def test_what_a_child_says_between_jobs_is_not_the_log_of_the_job_it_was_started_for(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "lanework.child")
+    target = application(
+        tmp_path,
+        """
+        app.hooks.child_start.append(lambda: print("loading the model"))
+        @app.job
+        def work(ctx): print("working")
+        """,
+    )
+    pool, waiting = Pool(target), FakeLink()
+    _capture.install()
+    try:
+        with _capture.captured(waiting):
+            run = pool.begin("work")
+            await run.task
+        assert "loading the model" in caplog.text
+        assert (run.link.log(), waiting.log()) == (["working"], [])
+    finally:
+        _capture.uninstall()
+        await pool.pool.stop()
+
+
+@sync
 async def test_progress_is_merged_and_the_last_one_arrives() -> None:
     async with opened() as pool:
         run = pool.begin("reports", times=20_000)
@@ -613,7 +649,7 @@ async def test_progress_that_cannot_be_stored_is_an_error_where_it_was_made() ->
     async with opened() as pool:
         with pytest.raises(RemoteError, match="is nan, which JSON cannot hold") as caught:
             await pool("reports_nan")
-        assert "in reports_nan" in caught.value.traceback
+        assert "in reports_nan" in caught.value.remote_traceback
 
 
 # -- what it asks ------------------------------------------------------------------------------------------------------
@@ -784,7 +820,7 @@ def run_script(tmp_path: Path, guard: str) -> subprocess.CompletedProcess[str]:
     script.write_text(SCRIPT.format(guard=guard))
     return subprocess.run(
         [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(HERE.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])},
         capture_output=True,
         text=True,
         check=False,
@@ -795,6 +831,20 @@ def run_script(tmp_path: Path, guard: str) -> subprocess.CompletedProcess[str]:
 def test_a_script_whose_handlers_are_in_main(tmp_path: Path) -> None:
     ran = run_script(tmp_path, "if __name__ == '__main__': ")
     assert ran.stdout == "['hello you', '__lw_main__']\nTrue\n", ran.stderr
+
+
+def test_a_script_that_was_loaded_by_path_is_found_again(tmp_path: Path) -> None:
+    """`lanework worker script.py` loads the script itself, and its children load it from there."""
+    found = "print(Target.of(Target.parse(sys.argv[1]).load()))"
+    file = Path(application(tmp_path, "").main)
+    ran = subprocess.run(
+        [sys.executable, "-c", f"import sys; from lanework._loading import Target; {found}", str(file)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout == f"{file}:app\n", ran.stderr
 
 
 def test_a_script_without_a_guard_is_told_so_and_starts_no_workers_in_children(tmp_path: Path) -> None:

@@ -140,18 +140,26 @@ def _is_float(value: Any) -> bool:
 
 
 def _load_float(value: Any) -> float:
+    """PostgreSQL gives 1e20 back as 100000000000000000000, which JSON reads as an int."""
     if type(value) is not int:
         raise mismatch("float", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise mismatch("float", value) from None
 
 
 def _load_seconds(value: Any) -> timedelta:
     if type(value) not in (int, float):
         raise mismatch("timedelta (as seconds)", value)
-    return timedelta(seconds=value)
+    try:
+        return timedelta(seconds=value)
+    except OverflowError:
+        raise mismatch("timedelta (as seconds)", value) from None
 
 
-UNCHECKED = Shape("anything", lambda value: True, lambda value: value, converts=False)
+_SCALARS: Kinds = frozenset({str, int, float, bool, NoneType})
+UNCHECKED = Shape("anything", lambda _: True, lambda value: value, _SCALARS, _SCALARS.union([dict, list]), converts=False)
 
 _ATOMS: dict[type, Shape] = {
     NoneType: _same(NoneType, "None"),
@@ -263,12 +271,16 @@ _GENERIC: dict[Any, Callable[[str, tuple[Any, ...]], Shape]] = {
 # Records. Their fields are compiled at first use, so that a record may contain itself.
 
 
+def _hints(kind: type) -> dict[str, Any]:
+    try:
+        return hints_of(kind)
+    except NameError:  # a class inside a function, out of reach: its fields are not checked
+        return {}
+
+
 @cache
 def _fields(kind: type) -> dict[str, Shape]:
-    try:
-        hints = hints_of(kind)
-    except NameError:  # the class is out of reach from its own module: its fields are not checked
-        hints = {}
+    hints = _hints(kind)
     names = [each.name for each in fields(kind) if each.init] if is_dataclass(kind) else list(kind.__annotations__)
     return {name: shape_of(hints.get(name, Any)) for name in names}
 
@@ -292,18 +304,25 @@ def _load_record(kind: type, value: Any) -> Any:
         raise ValueError(f"expected {kind.__qualname__}: {problem}") from None
 
 
+@cache
+def _required(kind: Any) -> frozenset[str]:
+    """`__required_keys__` does not see a NotRequired in annotations that are text."""
+    optional = {name for name, hint in _hints(kind).items() if typing.get_origin(hint) is typing.NotRequired}
+    return frozenset(kind.__required_keys__ - optional)
+
+
 def _is_typed_dict(kind: Any, value: Any) -> bool:
     known = _fields(kind)
     return (
         isinstance(value, dict)
-        and kind.__required_keys__ <= value.keys() <= known.keys()
+        and _required(kind) <= value.keys() <= known.keys()
         and all(fits(known[name], each) for name, each in value.items())
     )
 
 
 def _load_typed_dict(kind: Any, value: Any) -> Any:
     found = _load_fields(kind, value)
-    if not kind.__required_keys__ <= found.keys() <= _fields(kind).keys():
+    if not _required(kind) <= found.keys() <= _fields(kind).keys():
         raise mismatch(f"{kind.__qualname__} with the keys {', '.join(_fields(kind))}", value)
     return found
 

@@ -14,9 +14,11 @@ from types import SimpleNamespace
 from typing import Any
 
 from lanework._annotations import UNCHECKED, Shape, annotation_text, hints_of, mismatch, shape_of
-from lanework._codec import PAYLOAD_LIMIT, decode, encode
+from lanework._codec import PAYLOAD_LIMIT, WRITERS, decode, encode, is_storable
 from lanework._plain import show, type_name
 from lanework.errors import ConfigError, InvalidJob
+
+Writer = Callable[[Any], str]
 
 _CONTEXT_NAMES = frozenset({"ctx", "_ctx", "context", "_context", "_"})
 
@@ -35,25 +37,43 @@ class Binding:
             del self._parameters[self._open.name]
         self._names = tuple(self._parameters)
         self._required = frozenset(name for name, each in self._parameters.items() if each.default is Parameter.empty)
-        self._positional = [name for name, each in self._parameters.items() if each.kind is not Parameter.KEYWORD_ONLY]
-        self._by_position = range(self._least(), len(self._positional) + 1)
+        self._positional = sum(each.kind is not Parameter.KEYWORD_ONLY for each in self._parameters.values())
+        # So many first names, in their order, are enough: nothing required comes after them.
+        self._enough = max((self._names.index(name) + 1 for name in self._required), default=0)
         self._shapes: dict[str, Shape] | None = None
         self._rest = UNCHECKED
+        self._plan: tuple[tuple[str, dict[type, Writer]], ...] = ()
         self._locals = _namespace(self._fn)
         self._compile(strict=False)
 
     # Submit
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-        return encode(self.arguments(args, kwargs), field="", limit=PAYLOAD_LIMIT)
+        text = self._quick(args, kwargs)
+        return encode(self.arguments(args, kwargs), field="", limit=PAYLOAD_LIMIT) if text is None else text
+
+    def _quick(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
+        """The common call: scalars of exactly the declared types, in the order of the signature. None: another call."""
+        values = args
+        if kwargs:
+            if tuple(kwargs) != self._names[len(args) : len(args) + len(kwargs)]:
+                return None
+            values = (*args, *kwargs.values())
+        if not self._enough <= len(values) <= len(self._plan) or len(args) > self._positional:
+            return None
+        try:
+            parts = [head + by[type(value)](value) for (head, by), value in zip(self._plan, values, strict=False)]
+        except (KeyError, ValueError):
+            return None
+        text = "{" + ",".join(parts) + "}"
+        return text if is_storable(text, PAYLOAD_LIMIT) else None
 
     def encode_many(self, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> list[str]:
         """Each item is a tuple of positional or a mapping of named arguments. All are checked before any is stored."""
         texts: list[str] = []
         for item in items:
             try:
-                given = self.arguments(*self._split(item))
-                texts.append(encode(given, field="", limit=PAYLOAD_LIMIT))
+                texts.append(self.encode(*self._split(item)))
             except InvalidJob as problem:
                 raise InvalidJob(f"items[{len(texts)}]: {problem}", field=problem.field) from None
         return texts
@@ -66,10 +86,7 @@ class Binding:
 
     def arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """The given arguments by name, their types checked."""
-        if kwargs or len(args) not in self._by_position:
-            given = self._named(args, kwargs)
-        else:
-            given = dict(zip(self._names, args, strict=False))
+        given = self._named(args, kwargs)
         shapes = self._shapes
         if shapes is None:
             shapes = self._compile(strict=True)
@@ -79,7 +96,7 @@ class Binding:
                 if type(value) not in shape.exact and not shape.accepts(value):
                     raise self._wrong(name, mismatch(shape.text, value))
         except RecursionError:
-            raise InvalidJob(f"job {self._job!r}: the arguments are nested too deep", field=name) from None
+            raise InvalidJob(f"job {self._job!r}: the arguments are nested too deep", field="payload") from None
         return given
 
     def _split(self, item: Any) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
@@ -94,10 +111,8 @@ class Binding:
 
     def _named(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
         """What Python does at a call, with errors that name the parameter."""
-        if len(args) > len(self._positional):
-            raise InvalidJob(
-                f"job {self._job!r} takes {len(self._positional)} positional arguments, got {len(args)}", field="args"
-            )
+        if len(args) > self._positional:
+            raise InvalidJob(f"job {self._job!r} takes {self._positional} positional arguments, got {len(args)}", field="args")
         given = dict(zip(self._names, args, strict=False))
         for name in kwargs:
             self._check_name(name, twice=name in given)
@@ -148,11 +163,6 @@ class Binding:
 
     # Compiling
 
-    def _least(self) -> int:
-        """How many positional arguments are enough; more than there can be, where a keyword is required."""
-        keywords = self._required.difference(self._positional)
-        return len(self._positional) + 1 if keywords else len(self._required)
-
     def _compile(self, *, strict: bool) -> dict[str, Shape]:
         """Names in annotations may be defined later in the module: what is not found at first is looked for again."""
         shapes: dict[str, Shape] = {}
@@ -166,6 +176,7 @@ class Binding:
         if self._open is not None:
             self._rest = shapes.pop(self._open.name)
         self._shapes = shapes
+        self._plan = tuple((f'"{name}":', _writers(shape)) for name, shape in shapes.items())
         self._locals = {}
         return shapes
 
@@ -175,6 +186,10 @@ class Binding:
         names = getattr(self._fn, "__globals__", {})
         carrier = SimpleNamespace(__annotations__={"it": parameter.annotation}, __globals__=names)
         return shape_of(hints_of(carrier, self._locals)["it"])
+
+
+def _writers(shape: Shape) -> dict[type, Writer]:
+    return {kind: WRITERS[kind] for kind in shape.exact if kind in WRITERS}
 
 
 def _signature(job: str, fn: Callable[..., Any]) -> inspect.Signature:

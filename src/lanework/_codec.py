@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from json import encoder as json_encoder
 from typing import Any
 
@@ -26,6 +26,9 @@ PAYLOAD_LIMIT = 256 * 1024
 RESULT_LIMIT = 1024 * 1024
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
+_SMALL = 4096
+#: What `json.loads` comes to, without its way there: the database writes JSON with no white space around it.
+_scan = json.JSONDecoder().scan_once
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -34,13 +37,16 @@ def encode(value: Any, *, field: str, limit: int, error: type[LaneworkError] = I
 
     An empty `field` says that the value is a mapping of arguments: its top-level keys are then the fields.
     """
-    if _is_plain(value, limit):
-        text = _try_dumps(value)
-        if text is not None and _is_storable(text, limit):
-            return text
+    try:
+        if _is_plain(value, limit):
+            text = "".join(_chunks(value, 0))
+            if is_storable(text, limit):
+                return text
+    except (ValueError, RecursionError):  # NaN, a number of too many digits, a stack that was nearly full
+        pass
     # Anything unusual is done again the slow way, which converts and knows where it is.
     plain = Plain(field, limit, error)
-    text = _dumps(plain.convert(value))
+    text = "".join(_chunks(plain.convert(value), 0))
     plain.check_size(len(text.encode()))
     return text
 
@@ -48,7 +54,13 @@ def encode(value: Any, *, field: str, limit: int, error: type[LaneworkError] = I
 def decode(data: str | bytes, *, field: str = "value", error: type[LaneworkError] = InvalidJob) -> Any:
     """Stored JSON as Python. Rows written by plain SQL can hold what `encode` refuses, such as 7,000 levels."""
     try:
+        if isinstance(data, str):
+            value, end = _scan(data, 0)
+            if end == len(data):
+                return value
         return json.loads(data)
+    except StopIteration:
+        raise refusal(error, field, f"{field}: the stored JSON cannot be read") from None
     except (ValueError, RecursionError) as problem:
         raise refusal(error, field, f"{field}: the stored JSON cannot be read: {problem}") from None
 
@@ -67,27 +79,36 @@ def clean_text(text: str, limit: int) -> str:
     return data[:room].decode(errors="ignore") + mark
 
 
-def _make_dumps() -> Callable[[Any], str]:
+def _make_chunks() -> Callable[[Any, int], Iterable[str]]:
     """json's C encoder, made once: half of what `JSONEncoder.encode` costs is making it anew for every call."""
-    documented = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
     try:
         make, escape = vars(json_encoder)["c_make_encoder"], vars(json_encoder)["encode_basestring"]
-        fast = make(None, None, escape, None, ":", ",", False, False, False)
+        fast: Callable[[Any, int], Iterable[str]] = make(None, None, escape, None, ":", ",", False, False, False)
         if "".join(fast({"a": [1, "é", None]}, 0)) == '{"a":[1,"é",null]}':
-            return lambda value: "".join(fast(value, 0))
+            return fast
     except (KeyError, TypeError):
         pass
-    return documented.encode
+    same = json.JSONEncoder(ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":"))
+    return lambda value, _: same.iterencode(value)
 
 
-_dumps = _make_dumps()
+_chunks = _make_chunks()
 
 
-def _try_dumps(value: Any) -> str | None:
-    try:
-        return _dumps(value)
-    except (ValueError, RecursionError):  # NaN, a number of too many digits, a stack that was nearly full
-        return None
+def _write_float(value: float) -> str:
+    if value - value != 0:
+        raise ValueError("JSON has no such number")
+    return float.__repr__(value)
+
+
+#: JSON text of one scalar of exactly that type, or ValueError. The text still has to pass `is_storable`.
+WRITERS: dict[type, Callable[[Any], str]] = {
+    str: json_encoder.encode_basestring,
+    int: int.__repr__,
+    float: _write_float,
+    bool: {True: "true", False: "false"}.__getitem__,
+    type(None): {None: "null"}.__getitem__,
+}
 
 
 def _is_plain(value: Any, limit: int) -> bool:
@@ -123,7 +144,10 @@ def _is_plain(value: Any, limit: int) -> bool:
     return False
 
 
-def _is_storable(text: str, limit: int) -> bool:
+def is_storable(text: str, limit: int) -> bool:
+    """False for JSON text that is too long, or that PostgreSQL would refuse."""
+    if len(text) < _SMALL and text.isascii() and "\\u0000" not in text:
+        return len(text) <= limit
     if "\\u0000" in text and _ESCAPED_NUL.search(text):
         return False
     if len(text) > MAX_DIGITS and not 0 < sys.get_int_max_str_digits() <= MAX_DIGITS:

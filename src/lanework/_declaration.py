@@ -15,6 +15,7 @@ Executor = Literal["async", "thread", "process"]
 OnDisconnect = Literal["stop", "hold"]
 Seconds = float | timedelta
 
+CENTURY = 36_525 * 86_400.0
 EXECUTORS: tuple[str, ...] = get_args(Executor)
 
 
@@ -103,14 +104,15 @@ class JobSpec:
         if type(value) is not int or not least <= value <= most:
             raise self._wrong(option, f"an int from {least:,} to {most:,}{' or None' if optional else ''}")
 
-    def _check_seconds(self, option: str, *, optional: bool = False, never: bool = False, most: float = 1e10) -> None:
+    def _check_seconds(self, option: str, *, optional: bool = False, never: bool = False, most: float = CENTURY) -> None:
         value = getattr(self, option)
         if value is None and optional:
             return
         if isinstance(value, timedelta):
             value = value.total_seconds()
-        known = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not known or not (0 < value <= most or (never and value == math.inf)):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self._wrong(option, f"a number of seconds, or a timedelta{', or None' if optional else ''}")
+        if not (0 < value <= most or (never and value == math.inf)):
             raise self._wrong(option, f"seconds, over 0 and at most {most:,.0f}{', or None' if optional else ''}")
         object.__setattr__(self, option, float(value))
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from lanework.errors import JobCancelled, JobFailed, JobNotFinished
 
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 FINAL = frozenset({"completed", "failed", "cancelled"})
 
@@ -68,7 +68,7 @@ class Reading(Protocol):
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str: ...
 
 
-class Handle(Generic[R]):
+class Handle(Generic[R_co]):
     """A submitted job. Cheap: it holds the id, and reads when asked."""
 
     __slots__ = ("_app", "_pending", "id")
@@ -94,14 +94,14 @@ class Handle(Generic[R]):
         self._check_committed()
         return self._ended(await self._app._await(self.id, timeout))
 
-    def result(self, timeout: float | None = None) -> R:
+    def result(self, timeout: float | None = None) -> R_co:
         """Waits for the job and gives what it returned, as the JSON that was stored: a model comes back as a dict.
 
         Raises `JobFailed`, `JobCancelled`, or `JobNotFinished` after `timeout` seconds.
         """
         return self._outcome(self.wait(timeout))
 
-    async def aresult(self, timeout: float | None = None) -> R:
+    async def aresult(self, timeout: float | None = None) -> R_co:
         return self._outcome(await self.await_(timeout))
 
     def cancel(self, reason: str = "") -> str:
@@ -126,14 +126,14 @@ class Handle(Generic[R]):
             raise JobNotFinished(f"job {self.id} ({info.type}) is {info.status}; it goes on")
         return info
 
-    def _outcome(self, info: JobInfo) -> R:
+    def _outcome(self, info: JobInfo) -> R_co:
         if info.status == "failed":
             why = info.error_class or "unknown"
             message = f"job {info.id} ({info.type}) failed as {why}: {info.error or 'no message'}"
             raise JobFailed(message, job_id=info.id, error_class=why)
         if info.status == "cancelled":
             raise JobCancelled(f"job {info.id} ({info.type}) was cancelled" + (f": {info.error}" if info.error else ""))
-        return cast("R", info.result)
+        return cast("R_co", info.result)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Handle) and other.id == self.id and other._app is self._app

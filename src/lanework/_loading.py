@@ -131,7 +131,7 @@ def _load_file(file: str) -> ModuleType:
 def _main_source() -> str:
     main = sys.modules["__main__"]
     spec = getattr(main, "__spec__", None)
-    if spec is not None and spec.name != "__main__":
+    if spec is not None and spec.name not in ("__main__", MAIN):
         return str(spec.name)
     file = getattr(main, "__file__", None)
     return str(Path(file).absolute()) if file and Path(file).is_file() else ""

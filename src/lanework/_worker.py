@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import logging
 import os
@@ -34,6 +35,8 @@ def runner() -> asyncio.Runner:
 
 
 if __name__ == "__main__":
+    gc.freeze()  # what is loaded now stays: the collector need not look at it again
+    gc.set_threshold(20_000, 20, 50)  # thousands of short-lived tasks a second would start it all the time
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         with runner() as running:

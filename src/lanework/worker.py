@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lanework")
 
-#: Connections for claims, finishes and what running jobs write. With LISTEN and the guard's two a worker has five.
-CONNECTIONS = 2
+#: Connections for claims, finishes and what running jobs write. With LISTEN and the guard's one a worker has five.
+CONNECTIONS = 3
 #: What remains of the grace for children and async bodies to end after they were asked.
 LAST_SECONDS = 8.0
 

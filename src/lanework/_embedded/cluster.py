@@ -17,14 +17,13 @@ from lanework._embedded.settings import Settings
 from lanework.errors import EmbeddedError
 
 USER = "lanework"
-_DEAD_PID = 2**31 - 2  # above every system's highest process id
 
 
 def prepare(home: Home, binaries: Binaries, settings: Settings) -> None:
     if not home.data.exists():
         _create(home, binaries, settings)
     _check_version(home, binaries)
-    _disarm_left_overs(home)
+    _remove_left_overs(home)
     home.make_server_folders()
     logs.tidy(home)
     home.write("postgresql.conf", settings.configuration(home))
@@ -64,21 +63,14 @@ def _check_version(home: Home, binaries: Binaries) -> None:
         )
 
 
-def _disarm_left_overs(home: Home) -> None:
-    """After a crash the pid in a lock file may belong to a stranger, and PostgreSQL would wait for his end.
+def _remove_left_overs(home: Home) -> None:
+    """After a crash the pid in a lock file may belong to a stranger, and PostgreSQL would refuse to start beside him.
 
-    The rest of `postmaster.pid` stays: it names the shared memory by which PostgreSQL sees processes that still live.
+    Nothing is lost with the files: `server.lock` says that no process lives, and PostgreSQL itself would see one by the
+    shared memory that it keeps under the data folder's inode.
     """
-    for left_over in home.sockets.glob(".s.PGSQL.*"):
+    for left_over in (home.data / "postmaster.pid", *home.sockets.glob(".s.PGSQL.*")):
         left_over.unlink(missing_ok=True)
-    path = home.data / "postmaster.pid"
-    lines = path.read_text().splitlines() if path.exists() else []
-    if lines and lines[0].strip().isdigit():
-        draft = home.write("postmaster.pid", "\n".join([str(_DEAD_PID), *lines[1:], ""]))
-        home.account.adopt(draft)
-        draft.rename(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _set_password(home: Home, binaries: Binaries) -> None:

@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import time
+from dataclasses import replace
 from typing import Any
 
 from lanework import embedded
@@ -52,7 +53,7 @@ class Guard:
         self._lease: embedded.Lease | None = None
         self._beats: Beats | None = None
         self._rounds: Rounds | None = None
-        self._keepers: list[AsyncKeeper] = []
+        self._keeper: AsyncKeeper | None = None
 
     async def run(self) -> None:
         """Until the worker is dead, or has left while its process goes on. What it held is given back by `bury`."""
@@ -74,7 +75,7 @@ class Guard:
     async def bury(self, because: str) -> None:
         """Ends the worker's orphans first, and only then gives its claims back: never two bodies of one job."""
         await end_all(set(self.children), own_orphans=self._supervised)
-        if not self.said_hello.is_set():
+        if self._keeper is None:
             return
         because = self.killed_because or self.leaving or because
         suspect = self.leaving is None and self.killed_because is None
@@ -82,7 +83,7 @@ class Guard:
         pause = 0.05
         while True:
             try:
-                ended = await self._keepers[0].run(verb)
+                ended = await self._keeper.run(verb)
             except Exception as error:
                 logger.warning("worker %s is dead; its jobs are given back when the database answers (%s)", self.worker_id, error)
             else:
@@ -94,8 +95,8 @@ class Guard:
             pause = min(pause * 2, 2.0)
 
     async def close(self) -> None:
-        for keeper in self._keepers:
-            await keeper.close()
+        if self._keeper is not None:
+            await self._keeper.close()
         if self._lease is not None:
             await asyncio.to_thread(self._lease.release)
         self._sock.close()
@@ -147,9 +148,10 @@ class Guard:
             return
         if words["embedded"]:
             self._lease = embedded.acquire(words["embedded"])
-        name = f"{self.worker_id}-guard"
-        self._keepers = [AsyncKeeper(words["dsn"], self.settings, name, 1) for _ in range(2)]
-        self._beats, self._rounds = Beats(self, self._keepers[0]), Rounds(self, self._keepers[1])
+        # one connection for both: a round of maintenance must not hold up the beats for long
+        limited = replace(self.settings, statement_timeout=max(min(self.settings.fence_after / 4, 5.0), 1.0))
+        self._keeper = AsyncKeeper(words["dsn"], limited, f"{self.worker_id}-guard", 1)
+        self._beats, self._rounds = Beats(self, self._keeper), Rounds(self, self._keeper)
         self._beats.start()
         self._rounds.start()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import UUID
 
 if TYPE_CHECKING:
     from lanework.context import Context
@@ -21,7 +20,7 @@ class Call:
     version: int
     job_id: int
     attempt: int
-    claim_id: UUID
+    claim_id: str
     fence: int
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -34,6 +35,7 @@ class ProcessPool:
     recycle_rss     bytes of memory at the end of a job above which it is replaced; None: never
     on_spawn        called with the pid before the child runs any code of the application, so that a guard can end it
     on_exit         called with the pid when nothing of its group is left
+    on_job          called with the pid and the job's id before the job is sent there
     grace           seconds between asking and SIGTERM, and between SIGTERM and SIGKILL
     start_timeout   seconds for import and start hooks
     stop_timeout    seconds for stop hooks
@@ -48,6 +50,7 @@ class ProcessPool:
         recycle_rss: int | None = None,
         on_spawn: OnProcess | None = None,
         on_exit: OnProcess | None = None,
+        on_job: Callable[[int, int], None] | None = None,
         grace: tuple[float, float] = GRACE,
         name: str = "default",
         start_timeout: float = 300.0,
@@ -59,6 +62,7 @@ class ProcessPool:
         self._recycle_rss = recycle_rss
         self._on_spawn = on_spawn or _ignore
         self._on_exit = on_exit or _ignore
+        self._on_job = on_job or _ignore
         self._grace = grace
         self._name = name
         self._start_timeout = start_timeout
@@ -98,6 +102,7 @@ class ProcessPool:
     async def run(self, call: Call) -> Any:
         child = await self._take()
         self._running += 1
+        self._on_job(child.pid, call.job_id)
         try:
             return await child.run(call, self._grace)
         finally:
@@ -215,10 +220,11 @@ class ProcessPool:
             self._grow(max(int(replace), len(self._waiting)))
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
+        # In a context of its own: what a child says between jobs must not go to the log of the job that it was started for.
+        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-def _ignore(pid: int) -> None:
+def _ignore(*told: int) -> None:
     return None

@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import traceback
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
 from lanework._codec import clean_text
 from lanework._loading import MAIN
+from lanework.errors import LaneworkError
 
 MESSAGE_LIMIT = 8 * 1024
 TRACEBACK_LIMIT = 64 * 1024
 
-_ATTRIBUTES = ("status_code", "retry_after", "code")
+#: What classification looks at.
+_ATTRIBUTES = ("error_class", "status_code", "status", "code", "retry_after")
 
 
 class RemoteError(Exception):
     """What a body raised in a child process, or what must not be raised as itself in a worker (`SystemExit`).
 
-    `types` are the qualified names of its classes, the most exact one first, so that it can be classified by type.
+    `mro_names` are the qualified names of its classes, the most exact one first, so that it can be classified by type;
+    `status_code`, `retry_after` and the like are those of the original.
     """
+
+    status_code: Any = None
+    retry_after: Any = None
+    code: Any = None
 
     def __init__(
         self, message: str, *, types: tuple[str, ...], traceback: str = "", attributes: dict[str, Any] | None = None
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.types = types
-        self.traceback = traceback
+        self.remote_message = message
+        self.remote_traceback = traceback
+        self.mro_names = types
         self.attributes = attributes or {}
-        self.status_code: Any = self.attributes.get("status_code")
-        self.retry_after: Any = self.attributes.get("retry_after")
-        self.code: Any = self.attributes.get("code")
+        self.__dict__.update(self.attributes)
 
     @classmethod
     def of(cls, error: BaseException, *, skip: int = 0) -> RemoteError:
@@ -44,23 +50,28 @@ class RemoteError(Exception):
     @property
     def type_name(self) -> str:
         """`ValueError`, `httpx.ReadTimeout`: the exact class, as a person would write it."""
-        return self.types[0].removeprefix("builtins.").removeprefix("__main__.")
+        return self.mro_names[0].removeprefix("builtins.").removeprefix("__main__.")
+
+    @property
+    def remote_code(self) -> str | None:
+        """`LW-…` of an error of our own."""
+        return str(self.code) if qualified_name(LaneworkError) in self.mro_names else None
 
     def is_a(self, kind: type[BaseException]) -> bool:
         """`isinstance` across processes."""
-        return qualified_name(kind) in self.types
+        return qualified_name(kind) in self.mro_names
 
     def __repr__(self) -> str:
-        return f"<RemoteError {self.type_name}: {self.message!r}>"
+        return f"<RemoteError {self.type_name}: {self.remote_message!r}>"
 
 
 def describe(error: BaseException, *, skip: int = 0) -> dict[str, Any]:
     """The error as JSON; `skip` leaves out that many frames of ours. Never raises: the error may be of any making."""
     if isinstance(error, RemoteError):
         return {
-            "types": list(error.types),
-            "message": error.message,
-            "traceback": error.traceback,
+            "types": list(error.mro_names),
+            "message": error.remote_message,
+            "traceback": error.remote_traceback,
             "attributes": error.attributes,
         }
     return {
@@ -94,11 +105,14 @@ def _traceback(error: BaseException, skip: int) -> str:
 
 
 def _attributes(error: BaseException) -> dict[str, Any]:
-    """What classification looks at; clients such as httpx and requests keep the status on the response."""
-    found = {name: _simple(error, name) for name in _ATTRIBUTES}
+    """Clients such as httpx and requests keep the status and the wait on the response."""
     response = getattr(error, "response", None)
-    if found["status_code"] is None and response is not None:
-        found["status_code"] = _simple(response, "status_code")
+    found = {name: _simple(error, name) for name in _ATTRIBUTES}
+    for name in ("status_code", "status"):
+        found[name] = found[name] if found[name] is not None else _simple(response, name)
+    if found["retry_after"] is None:
+        with suppress(Exception):
+            found["retry_after"] = response.headers.get("retry-after")  # type: ignore[union-attr]
     return {name: value for name, value in found.items() if value is not None}
 
 

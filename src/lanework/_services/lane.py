@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 
@@ -40,8 +40,8 @@ logger = logging.getLogger("lanework")
 BIGGEST_CLAIM = 500
 SMALL_LANE = 64
 FETCH_BYTES = 4_000_000
-
-Finished = tuple[int, int, UUID, str | None]
+#: Jobs started in one turn of the event loop: between turns the answers of the database, and other lanes, are served.
+TURN = 25
 
 
 class Host(Protocol):
@@ -80,7 +80,9 @@ class Lane(Service):
         self._unsettled: Counter[int] = Counter()
         self._positions = Positions()
         self._hungry = True
-        self._told_used = 0
+        self._told = 0
+        self._finishing = 0
+        self._finisher: asyncio.Task[None] | None = None
         self._loop_ref = asyncio.get_running_loop()
         self._thread = threading.get_ident()
 
@@ -106,36 +108,48 @@ class Lane(Service):
 
     @property
     def idle(self) -> bool:
-        return not (self.used or self._done or self._ended)
+        return not (self.used or self._done or self._ended or self._finishing)
+
+    @property
+    def taken(self) -> int:
+        """Slots of this worker: a run has one until its finish is stored, so that the database never sees more than there are."""
+        return self.used + len(self._done) + self._finishing
 
     # -- one round -----------------------------------------------------------------------------------------------------
 
     async def run_once(self) -> float:
         if self._ended:
             await self._settle()
-        want = self._want()
-        if not self._done and not (want and self._hungry):
-            if self._told_used == self.used:
+        capacity = self.host.capacity(self)
+        beside = capacity > SMALL_LANE  # enough slots to finish some runs while others are claimed
+        if beside and self._done and self._finisher is None:
+            self._finisher = self._spawn(self._finish_beside())
+        want = self._want(capacity, beside)
+        if (beside or not self._done) and not (want and self._hungry):
+            if self._told == self.taken or self._done or self._finishing:
                 return 3600.0
-            want = 0  # bodies that ended without a finish of theirs free their slots
-        return await self._round(want)
+            want = 0  # slots that were freed since the last call
+        return await self._round(want, [] if beside else self._take_done())
 
-    def _want(self) -> int:
+    def _want(self, capacity: int, beside: bool) -> int:
         if self.draining or not self.view.enabled or not self.view.types:
             return 0
-        capacity = self.host.capacity(self)
-        batch = capacity if capacity <= SMALL_LANE else min(BIGGEST_CLAIM, capacity // 3)
-        return max(min(capacity - self.used, batch), 0)
+        if beside:
+            return max(min(capacity - self.taken, BIGGEST_CLAIM, capacity // 3), 0)
+        return max(capacity - self.used, 0)
 
-    async def _round(self, want: int) -> float:
-        """Sends what is done, asks for what is free, and starts what comes back."""
+    def _take_done(self) -> list[tuple[Run, str | None]]:
         done, self._done = self._done[: 2 * BIGGEST_CLAIM], self._done[2 * BIGGEST_CLAIM :]
-        claim = uuid4()
+        return done
+
+    async def _round(self, want: int, done: list[tuple[Run, str | None]]) -> float:
+        """Sends what is done, asks for what is free, and starts what comes back."""
+        claim = str(uuid4())
         no = self.host.open_claim() if want else 0
         # with one slot the order is a promise: what a retry or a late commit put behind a position must come first
         from_top = self.view.max_slots == 1 or self._positions.due()
         started, self._hungry = time.monotonic(), False
-        self._told_used = self.used
+        self._told = self.taken
         try:
             answer = await self.keeper.run(self._verb(claim, no, want, done, from_top))
         except BaseException as error:
@@ -150,19 +164,19 @@ class Lane(Service):
             self._positions.rescanned(started)
         return self._claimed(answer.claimed, claim, no, want, from_top)
 
-    def _verb(self, claim: UUID, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
+    def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
         versions = self.host.versions()
         types = [type_id for type_id in self.view.types if type_id in versions]
         capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
         return cycle(
             worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim,
-            want=want if types else 0, used=self.used,
+            want=want if types else 0, used=self.taken,
             capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
             ranges=self._positions.ranges(types, versions, from_top=from_top),
             done=[(*run.held, result) for run, result in done],
         )  # fmt: skip
 
-    def _claimed(self, rows: list[Claimed], claim: UUID, no: int, want: int, from_top: bool) -> float:
+    def _claimed(self, rows: list[Claimed], claim: str, no: int, want: int, from_top: bool) -> float:
         if not rows:
             if no:
                 self.host.close_claim(no)
@@ -174,15 +188,20 @@ class Lane(Service):
         self._positions.advance(rows)
         self._unsettled[no] = len(rows)
         self.used += len(rows)
-        for row in rows:
-            self.used_by_type[row.type_id] += 1
+        self.used_by_type.update([row.type_id for row in rows])
         self._spawn(self._start_all(rows, claim, no))
         return 0.0
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    async def _start_all(self, rows: list[Claimed], claim: UUID, no: int) -> None:
-        """Fetches the payloads, a few megabytes at a time, and starts the runs."""
+    async def _start_all(self, rows: list[Claimed], claim: str, no: int) -> None:
+        """Starts what came with its payload; fetches the others, a few megabytes at a time."""
+        for count, row in enumerate(rows, 1):
+            if row.payload is not None:
+                self._start(row, claim, no, row.payload, None)
+            if count % TURN == 0:
+                await asyncio.sleep(0)
+        rows = [row for row in rows if row.payload is None]
         while rows:
             size, count = 0, 0
             while count < len(rows) and (count == 0 or size + rows[count].bytes <= FETCH_BYTES):
@@ -194,20 +213,20 @@ class Lane(Service):
                 logger.warning("lane %s: %d claimed jobs could not be read (%s); they are given back", self.name, count, error)
                 self._forget([*part, *rows], no)
                 return
-            texts = {row[0]: row for row in found}
+            texts = {id: (payload, checkpoint) for id, payload, checkpoint in found}
             for row in part:
-                self._start(row, claim, no, texts.get(row.id))
+                self._start(row, claim, no, *texts.get(row.id, (None, None)))
 
-    def _start(self, row: Claimed, claim: UUID, no: int, text: Any) -> None:
+    def _start(self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None) -> None:
         handler = self.host.handler(row.type_id)
         executor = self.host.executor(self, handler, row.suspect)
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
-        if text is None:  # superseded between the claim and here
+        if payload is None:  # superseded between the claim and here
             self._release(row.type_id)
-            self._settled_one(no)
+            self._settled_some(no)
             return
         self.runs[row.id] = run
-        run.task = self._loop_ref.create_task(run.main(text[1], text[2]))
+        run.task = self._loop_ref.create_task(run.main(payload, checkpoint))
 
     def _forget(self, rows: list[Claimed], no: int) -> None:
         """Nobody here knows these rows any more: with their claim closed, the next beat gives them back."""
@@ -219,13 +238,12 @@ class Lane(Service):
     # -- ending --------------------------------------------------------------------------------------------------------
 
     def completed(self, run: Run, result: str | None) -> None:
+        """Its body has ended, or ends now; `body_ended` follows."""
         self._done.append((run, result))
-        self._hungry = True
-        self.wake()
 
     def ended(self, run: Run, verdict: Verdict | None) -> None:
         if verdict is None:
-            self._settled_one(run.no)
+            self._settled_some(run.no)
         else:
             self._ended.append((run, verdict))
         self.wake()
@@ -243,11 +261,11 @@ class Lane(Service):
         self._hungry = True
 
     def _taken(self, done: list[tuple[Run, str | None]]) -> None:
-        for run, _ in done:
-            self._settled_one(run.no)
+        for no, count in Counter([run.no for run, _ in done]).items():
+            self._settled_some(no, count)
 
-    def _settled_one(self, no: int) -> None:
-        left = self._unsettled[no] - 1
+    def _settled_some(self, no: int, count: int = 1) -> None:
+        left = self._unsettled[no] - count
         if left > 0:
             self._unsettled[no] = left
         else:
@@ -262,13 +280,13 @@ class Lane(Service):
         except BaseException:
             self._ended = batch + self._ended
             raise
-        self._told_used = -1
+        self._told = -1
         known = {answer.id for answer in answers}
         missing = [run for run, _ in batch if run.held.id not in known]
         if missing:
             self._tell_lost(missing, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in missing])))
         for run, _ in batch:
-            self._settled_one(run.no)
+            self._settled_some(run.no)
         await self._announce(answers)
 
     async def _announce(self, answers: list[Settled]) -> None:
@@ -287,7 +305,6 @@ class Lane(Service):
             self.host.retired(str(error))
             return 3600.0
         if done and isinstance(error, (psycopg.Error, LaneworkError)) and not is_outage(error):
-            logger.error("lane %s: a finish was refused (%s); looking for the value at fault", self.name, error)
             await self._complete_alone(done)
             return 0.0
         self._done = done + self._done
@@ -301,6 +318,7 @@ class Lane(Service):
             if is_outage(error):
                 self._done = done + self._done
                 raise
+            logger.error("lane %s: a finish was refused (%s); looking for the value at fault", self.name, error)
             if len(done) == 1:
                 text = clean_text(f"its result cannot be stored: {error}", 4000)
                 self._ended.append(
@@ -317,6 +335,24 @@ class Lane(Service):
             await self._read_back(done)
         self._taken(done)
 
+    async def _finish_beside(self) -> None:
+        """Finishes of a big lane have a call of their own, beside the claims."""
+        try:
+            while self._done:
+                done = self._take_done()
+                self._finishing = len(done)
+                try:
+                    await self._complete_alone(done)
+                except Exception as error:
+                    self.health.last_error = f"{type(error).__name__}: {error}"
+                    await asyncio.sleep(0.2)
+                finally:
+                    self._finishing = 0
+                self._hungry = True
+                self.wake()
+        finally:
+            self._finisher = None
+
     async def _read_back(self, done: list[tuple[Run, str | None]]) -> None:
         """A finish that changed nothing was either ours already, its answer lost, or its claim is gone."""
         runs = [run for run, _ in done]
@@ -330,10 +366,11 @@ class Lane(Service):
 
     # -- threads and tasks ---------------------------------------------------------------------------------------------
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = self._loop_ref.create_task(work)
         _tasks.add(task)
         task.add_done_callback(_tasks.discard)
+        return task
 
     def on_loop(self, function: Callable[..., None], *arguments: Any) -> None:
         if threading.get_ident() == self._thread:

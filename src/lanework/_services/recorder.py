@@ -47,9 +47,6 @@ class Recorder(Service):
         self._lines.append((held, clean_text(stream, 40), clean_text(text, 8192)))
         self.wake()
 
-    def has(self, held: Held) -> bool:
-        return held in self._counts or held.id in self._progress
-
     async def drain(self, held: Held) -> None:
         """Before a run ends: what it said is written while its fence still holds."""
         async with self._writing:

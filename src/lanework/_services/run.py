@@ -7,7 +7,7 @@ import logging
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from lanework._capture import captured
+from lanework._capture import Sink, current
 from lanework._codec import clean_text, decode, encode
 from lanework._pools.base import Call, Executor, Quarantined
 from lanework._store.claims import Claimed, Held
@@ -31,13 +31,14 @@ ASYNC_BOUND = 2.0
 class Run:
     """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
 
-    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "task")
+    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "spoke", "task")
 
     def __init__(
         self, lane: Lane, row: Claimed, held: Held, *, no: int, handler: Handler, executor: Executor | None
     ) -> None:  # fmt: skip
         self.lane, self.no, self.row, self.handler, self.held, self.executor = lane, no, row, handler, held, executor
         self.settled = False
+        self.spoke = False
         self.task: asyncio.Task[None] | None = None
         self.context = Context(
             self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,
@@ -48,44 +49,41 @@ class Run:
 
     # -- the story -----------------------------------------------------------------------------------------------------
 
-    async def main(self, payload: bytes, checkpoint: bytes | None) -> None:
+    async def main(self, payload: str, checkpoint: str | None) -> None:
+        sink = Sink(self)
+        current.set(sink)
         try:
-            with captured(self):
-                value = await self._body(payload, checkpoint)
+            if checkpoint is not None:
+                self.context._saved = decode(checkpoint)
+            arguments = decode(payload)
+            if self.handler.timeout is not None:
+                self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+            if self.executor is None:
+                value = await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
+            else:
+                value = await self.executor.run(self._call(arguments))
+            sink.flush()
+            if value is None and not self.spoke and not self.settled:  # the shortest way, for the most jobs
+                self.settled = True
+                self.lane.completed(self, None)
+            else:
+                await self._ended(value)
         except Quarantined as stuck:
             self._settle(self._verdict_of_stop())
             await asyncio.wait([stuck.ended])
         except asyncio.CancelledError as error:
             self._settle(self._verdict_of_stop() if self._stop else self._judge(error))
         except BaseException as error:
+            sink.flush()
             await self._ended_badly(error)
-        else:
-            await self._ended(value)
         finally:
             if self._timer is not None:
                 self._timer.cancel()
             self.lane.body_ended(self)
 
-    async def _body(self, payload: bytes, checkpoint: bytes | None) -> Any:
-        if checkpoint is not None:
-            self.context._saved = decode(checkpoint)
-        arguments = decode(payload)
-        if self.handler.timeout is not None:
-            self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
-        if self.executor is None:
-            return await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
-        return await self.executor.run(
-            Call(
-                self.handler,
-                self.context,
-                arguments,
-                self.row.version,
-                self.row.id,
-                self.row.attempt,
-                self.held.claim,
-                self.row.fence,
-            )
-        )
+    def _call(self, arguments: dict[str, Any]) -> Call:
+        row = self.row
+        return Call(self.handler, self.context, arguments, row.version, row.id, row.attempt, self.held.claim, row.fence)
 
     async def _ended(self, value: Any) -> None:
         match value:
@@ -111,7 +109,7 @@ class Run:
         except InvalidResult as error:
             self._settle(Verdict("fail", error_class="permanent", **describe(error)))
             return
-        if self.lane.recorder.has(self.held):
+        if self.spoke:
             await self.lane.recorder.drain(self.held)
         if not self.settled:
             self.settled = True
@@ -124,7 +122,7 @@ class Run:
         if self._stop is not None and not isinstance(error, Exception):
             self._settle(self._verdict_of_stop())
             return
-        if self.lane.recorder.has(self.held):
+        if self.spoke:
             await self.lane.recorder.drain(self.held)
         self._settle(self._verdict_of_stop() if self._stop and self._stop[0] != "cancel" else self._judge(error))
 
@@ -188,6 +186,7 @@ class Run:
     def _take(self, op: str, data: dict[str, Any]) -> None:
         if self.settled:
             return
+        self.spoke = True
         if op == "progress":
             self.lane.recorder.progress(self.held, data["fraction"], data["message"], data["data"])
         elif op == "log":

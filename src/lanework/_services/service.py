@@ -23,7 +23,8 @@ class Health:
 
 
 class Service:
-    """Subclasses write `run_once`, which does one round and answers how many seconds to wait for the next."""
+    """Subclasses write `run_once`, which does one round and answers how many seconds to wait for the next. A round that answers
+    0 must have awaited something."""
 
     name = "service"
 
@@ -58,11 +59,12 @@ class Service:
                 failures += 1
                 self._note(error, failures)
                 pause = min(0.1 * 2**failures, 5.0) * (0.5 + random.random() / 2)  # noqa: S311 - spreads load, guards nothing
-            await self._sleep(pause)
+            if pause > 0:
+                await self._sleep(pause)
 
     async def _sleep(self, seconds: float) -> None:
         try:
-            async with asyncio.timeout(max(seconds, 0.0)):
+            async with asyncio.timeout(seconds):
                 await self._wake.wait()
         except TimeoutError:
             return

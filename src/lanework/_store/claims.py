@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from lanework._store.verb import Row, Verb, rows, scalar, verb
 from lanework.retries import Verdict
@@ -20,15 +19,13 @@ class Claimed(NamedTuple):
     attempt: int
     fence: int
     tries_used: int
-    max_tries: int
-    losses: int
     version: int
     rank: int
     suspect: bool
     created_at: datetime
-    deadline: datetime | None
     owner: str | None
     bytes: int
+    payload: str | None
 
 
 class Ranges(NamedTuple):
@@ -43,11 +40,15 @@ class Ranges(NamedTuple):
 
 
 class Held(NamedTuple):
-    """The fence of one run."""
+    """The fence of one run. The claim's uuid is kept as text: it is only ever sent."""
 
     id: int
     attempt: int
-    claim: UUID
+    claim: str
+
+
+#: A fence, and the result as JSON text.
+Finished = tuple[int, int, str, str | None]
 
 
 class Cycle(NamedTuple):
@@ -58,19 +59,26 @@ class Cycle(NamedTuple):
 
 
 def cycle(
-    *, worker: int, lane: int, call: int, no: int, claim: UUID, want: int, used: int, capped: Sequence[int], capped_used: Sequence[int],
-    ranges: Ranges, done: Sequence[tuple[int, int, UUID, str | None]],
+    *, worker: int, lane: int, call: int, no: int, claim: str, want: int, used: int, capped: Sequence[int],
+    capped_used: Sequence[int], ranges: Ranges, done: Sequence[Finished],
 ) -> Verb[Cycle]:  # fmt: skip
-    ids, attempts, claims, results = zip(*done, strict=True) if done else (None, None, None, None)
+    ids, attempts, claims, results = _columns(done) if done else (None, None, None, None)
     return verb(
-        "complete_and_claim", _cycle,
-        worker=worker, lane=lane, call=call, no=no, claim=claim, want=want, used=used, capped=list(capped), capped_used=list(capped_used),
-        **ranges._asdict(), done=_list(ids), done_attempts=_list(attempts), done_claims=_list(claims), done_results=_list(results),
+        "complete_and_claim", _cycle, worker=worker, lane=lane, call=call, no=no, claim=claim, want=want, used=used,
+        capped=array(capped), capped_used=array(capped_used), types=array(ranges.types), versions=array(ranges.versions),
+        ranks=array(ranges.ranks), ats=ranges.ats, ids=array(ranges.ids), belows=array(ranges.belows),
+        done=ids, done_attempts=attempts, done_claims=claims, done_results=results,
     )  # fmt: skip
 
 
-def _list(values: Any) -> list[Any] | None:
-    return None if values is None else list(values)
+def array(values: Iterable[object]) -> str:
+    """An array in PostgreSQL's own notation. The driver would look at each element; here are thousands of them a second."""
+    return "{" + ",".join(map(str, values)) + "}"
+
+
+def _columns(done: Sequence[Finished]) -> tuple[str, str, str, list[str | None] | None]:
+    ids, attempts, claims, results = zip(*done, strict=True)
+    return array(ids), array(attempts), array(claims), list(results) if any(results) else None
 
 
 def _cycle(found: list[Row]) -> Cycle:
@@ -79,16 +87,14 @@ def _cycle(found: list[Row]) -> Cycle:
     return Cycle([Claimed._make(row) for row in found], True)
 
 
-def payloads(claim: UUID, ids: list[int]) -> Verb[list[Row]]:
+def payloads(claim: str, ids: Iterable[int]) -> Verb[list[Row]]:
     """Rows (id, payload, checkpoint), undecoded: each is decoded inside its own run."""
-    return verb("payloads", rows, claim=claim, ids=ids)
+    return verb("payloads", rows, claim=claim, ids=array(ids))
 
 
-def completed(worker: int, done: Sequence[tuple[int, int, UUID, str | None]]) -> Verb[int]:
-    ids, attempts, claims, results = zip(*done, strict=True)
-    return verb(
-        "completed", scalar, worker=worker, ids=list(ids), attempts=list(attempts), claims=list(claims), results=list(results)
-    )
+def completed(worker: int, done: Sequence[Finished]) -> Verb[int]:
+    ids, attempts, claims, results = _columns(done)
+    return verb("completed", scalar, worker=worker, ids=ids, attempts=attempts, claims=claims, results=results)
 
 
 class Settled(NamedTuple):
@@ -112,4 +118,3 @@ def read_back(worker: int, held: Sequence[Held]) -> Verb[dict[int, bool]]:
         "read_back", lambda found: {row[0]: row[1] for row in found}, worker=worker,
         ids=[one.id for one in held], attempts=[one.attempt for one in held], claims=[one.claim for one in held],
     )  # fmt: skip
-

@@ -1,0 +1,80 @@
+"""`lanework jobs show ID`: everything about a job, its arguments, result and every attempt that did not succeed."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import Any
+
+from lanework.cli.commands.jobs.columns import moment, state, took
+from lanework.cli.options import positive
+from lanework.cli.output import add_output, as_json, plain, show, write
+from lanework.cli.session import application
+from lanework.cli.text import STATUS_COLOURS, bar, paint, safe
+from lanework.job import JobInfo
+from lanework.reports import Attempt
+
+#: How an attempt ended, in words.
+OUTCOMES = {"retry": "error", "fail": "error", "release": "given back", "snooze": "snoozed"}
+
+
+@dataclass(frozen=True)
+class Story:
+    job: JobInfo
+    attempts: list[Attempt]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("ids", metavar="ID", nargs="+", type=positive)
+    add_output(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    with application(options) as app:
+        stories = [Story(app.get(job_id), app.attempts(job_id)) for job_id in options.ids]
+    if options.output == "table":
+        for n, story in enumerate(stories):
+            write(*([""] if n else []), *_lines(story))
+    else:
+        show(options.output, stories, [], id_of=lambda it: it.job.id, record=_record)
+    return 0
+
+
+def _record(story: Story) -> dict[str, Any]:
+    return {**plain(story.job), "attempts": plain(story.attempts)}
+
+
+def _lines(story: Story) -> list[str]:
+    job = story.job
+    facts = {
+        "job": f"{job.id}  {job.type}", "status": state(job), "lane": job.lane, "priority": job.priority, "owner": job.owner,
+        "tags": ", ".join(job.tags), "submitted": moment(job.created_at), "due": moment(job.run_at),
+        "started": moment(job.claimed_at), "ended": moment(job.finished_at), "took": took(job),
+        "must end by": moment(job.deadline), "attempt": job.attempt or "",
+        "tries": f"{job.tries_used} of {job.max_tries} used", "worker": job.worker_id,
+        "progress": f"{bar(job.progress)} {job.progress_message}".strip(), "parent": job.parent, "error class": job.error_class,
+        "error": f"{job.error_code or ''} {job.error or ''}".strip(),
+    }  # fmt: skip
+    lines = [_fact(name, safe(str(value)), job) for name, value in facts.items() if value not in (None, "")]
+    lines += ["arguments", *_indented(as_json(job.payload, indent=2))]
+    if job.status == "completed":
+        lines += ["result", *_indented(as_json(job.result, indent=2))]
+    return lines + [line for attempt in story.attempts for line in _attempt(attempt)]
+
+
+def _fact(name: str, value: str, job: JobInfo) -> str:
+    colour = STATUS_COLOURS.get(job.status, "") if name in ("status", "error") else ""
+    return f"{name:<12}{paint(value, colour)}"
+
+
+def _attempt(attempt: Attempt) -> list[str]:
+    how = " ".join(filter(None, (OUTCOMES.get(attempt.outcome, attempt.outcome), attempt.error_class)))
+    lines = [paint(safe(f"attempt {attempt.attempt}: {how}, {moment(attempt.ended_at)}"), "bold")]
+    lines += _indented(attempt.error or "")
+    if attempt.cause and attempt.cause != attempt.error:
+        lines += _indented(f"cause: {attempt.cause}")
+    return lines + _indented(attempt.traceback or "")
+
+
+def _indented(text: str) -> list[str]:
+    return [f"    {safe(line)}" for line in text.rstrip().split("\n") if line]

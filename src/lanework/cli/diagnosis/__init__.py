@@ -1,0 +1,27 @@
+"""The doctor's examination: each check looks at one thing and says what it found and what to do."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import psycopg
+
+from lanework._store import status
+from lanework._store.verb import run
+from lanework.cli.diagnosis import engine, server
+from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Finding, Patient
+from lanework.config import Settings
+
+__all__ = ["ERROR", "OK", "WARNING", "Finding", "examine"]
+
+
+def examine(conn: psycopg.Connection[Any], settings: Settings) -> list[Finding]:
+    asked = time.time()
+    state = run(conn, status.server_state())
+    answered = time.time()
+    patient = Patient(conn, settings, state, state.clock - (asked + answered) / 2, (answered - asked) / 2)
+    findings = [one for check in server.CHECKS for one in check(patient)]
+    if any(one.check == "schema" and one.level == ERROR for one in findings):
+        return findings  # without the schema there is nothing more to read
+    return findings + [one for check in engine.CHECKS for one in check(patient)]

@@ -1,0 +1,110 @@
+"""Checks of the server: they need no schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lanework import migrate
+from lanework._store import status
+from lanework._store.connect import is_pooled
+from lanework._store.verb import query, run
+from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
+from lanework.cli.text import age, count
+from lanework.errors import SchemaError
+from lanework.worker import CONNECTIONS
+
+OLDEST_SERVER = 150_000
+#: A worker's own connections, LISTEN, and the two of its guard.
+WORKER_CONNECTIONS = CONNECTIONS + 3
+LONG_TRANSACTION = 300.0
+SKEW = 2.0
+_SWITCH_ON = "alter system set {0} = on; select pg_reload_conf();"
+
+
+def version(it: Patient) -> Iterator[Finding]:
+    major, minor = divmod(it.server.version, 10_000)
+    if it.server.version < OLDEST_SERVER:
+        yield Finding(ERROR, "server", f"PostgreSQL {major} is too old", "use PostgreSQL 15 or newer")
+    elif it.server.standby:
+        yield Finding(ERROR, "server", "this is a standby: it takes no writes", "connect to the primary")
+    else:
+        yield Finding(OK, "server", f"PostgreSQL {major}.{minor}")
+
+
+def durability(it: Patient) -> Iterator[Finding]:
+    names = ("fsync", "synchronous_commit", "full_page_writes")
+    off = [name for name in names if getattr(it.server, name) == "off"]
+    for name in off:
+        pages = name == "full_page_writes"
+        loss = "a crash may damage pages" if pages else "a crash can lose committed jobs"
+        level = WARNING if pages or it.settings.allow_unsafe else ERROR
+        yield Finding(level, "durability", f"{name} is off: {loss}", _SWITCH_ON.format(name))
+    if not off:
+        yield Finding(OK, "durability", "what is committed is kept")
+
+
+def pooler(it: Patient) -> Iterator[Finding]:
+    row = it.conn.execute(query("hello")).fetchone()
+    if not is_pooled(it.conn.info.backend_pid, row):
+        yield Finding(OK, "pooler", "none in between")
+        return
+    what = "a pooler sits in between: no NOTIFY hints, jobs are found by polling alone"
+    yield Finding(WARNING, "pooler", what, "set LANEWORK_DIRECT_DSN to the server itself: heartbeats and LISTEN go there")
+
+
+def connections(it: Patient) -> Iterator[Finding]:
+    usable, ours = it.server.max_connections - it.server.reserved, it.settings.connections
+    free = usable - it.server.connections
+    what = f"{it.server.connections} of {usable} in use; a worker takes {WORKER_CONNECTIONS}, a client up to {ours}"
+    if free >= WORKER_CONNECTIONS + ours:
+        yield Finding(OK, "connections", what)
+        return
+    level = ERROR if free < WORKER_CONNECTIONS else WARNING
+    yield Finding(level, "connections", f"{what}: no room for one more of each", "raise max_connections, or run fewer processes")
+
+
+def notifications(it: Patient) -> Iterator[Finding]:
+    usage = it.server.notifications
+    if usage < 0.1:
+        yield Finding(OK, "notifications", f"queue {usage:.0%} full")
+        return
+    what = f"queue {usage:.0%} full: a session LISTENs and never reads; when it is full, submits fail"
+    remedy = "find it in pg_stat_activity, oldest xact_start first, and end it with pg_terminate_backend(pid)"
+    yield Finding(ERROR if usage >= 0.5 else WARNING, "notifications", what, remedy)
+
+
+def clock(it: Patient) -> Iterator[Finding]:
+    if abs(it.skew) <= SKEW + it.uncertainty:
+        yield Finding(OK, "clock", f"{abs(it.skew):.1f} s between this machine and the server")
+        return
+    what = f"this machine is {abs(it.skew):.1f} s {'behind' if it.skew > 0 else 'ahead of'} the server"
+    yield Finding(
+        WARNING, "clock", what, "run NTP on both: the server's clock decides, and a `run_at` from this one is off by as much"
+    )
+
+
+def transactions(it: Patient) -> Iterator[Finding]:
+    found = run(it.conn, status.transactions(LONG_TRANSACTION))
+    for one in found[:5]:
+        what = f"{one.name} ({one.application or 'unnamed'}, {one.state}) has a transaction open for {age(one.age)}"
+        yield Finding(WARNING, "transactions", f"{what}: dead rows stay meanwhile", f"end it, or: {one.remedy};")
+    if not found:
+        yield Finding(OK, "transactions", "none is open for long")
+    if it.server.autovacuum == "off":
+        yield Finding(ERROR, "vacuum", "autovacuum is off: tables only grow", _SWITCH_ON.format("autovacuum"))
+
+
+def schema(it: Patient) -> Iterator[Finding]:
+    try:
+        pending = migrate.plan(it.conn)
+    except SchemaError as error:
+        what, _, remedy = str(error).rpartition(". ")
+        yield Finding(ERROR, "schema", f"{error.code}: {what}", remedy)
+        return
+    if pending:
+        yield Finding(ERROR, "schema", f"{count(len(pending), 'migration')} not applied yet", "lanework migrate")
+    else:
+        yield Finding(OK, "schema", "up to date")
+
+
+CHECKS: tuple[Check, ...] = (version, durability, pooler, connections, notifications, clock, transactions, schema)

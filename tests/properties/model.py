@@ -1,0 +1,195 @@
+"""What the engine should do, in plain Python: one thread, no database, time as a number of seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from tests.sql.engine import Claim
+
+Status = Literal["approved", "scheduled", "running", "completed", "failed", "cancelled"]
+FINAL = ("completed", "failed", "cancelled")
+TTL, GAP, STALE = 1.0, 5.0, 1800.0
+
+
+@dataclass
+class Job:
+    id: int
+    kind: str
+    rank: int
+    created: float
+    max_tries: int
+    status: Status
+    run_at: float | None = None
+    deadline: float | None = None
+    attempt: int = 0
+    tries: int = 0
+    losses: int = 0
+    claim: Claim | None = None
+    worker: int = 0
+    stop: str | None = None
+    progress: tuple[int, float] | None = None
+    claimed: float = 0.0
+
+    @property
+    def place(self) -> tuple[int, float, int]:
+        return self.rank, self.created, self.id
+
+
+@dataclass
+class Worker:
+    id: int
+    seen: float
+    steady: float
+    alive: bool = True
+    claims: dict[int, list[Claim]] = field(default_factory=dict)  # what the database has written down
+    known: set[int] = field(default_factory=set)  # the numbers of those that the worker knows
+    limbo: dict[int, tuple[str, int]] = field(default_factory=dict)  # asked for, and never answered: lane and how many
+
+
+@dataclass
+class Lane:
+    id: int
+    slots: int | None
+    worker_slots: int | None = None
+    enabled: bool = True
+
+
+@dataclass
+class Kind:
+    id: int
+    lane: str
+    concurrency: int | None = None
+
+
+@dataclass
+class Model:
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    kinds: dict[str, Kind] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    workers: dict[int, Worker] = field(default_factory=dict)
+    lane_use: dict[tuple[str, int], int] = field(default_factory=dict)
+    kind_use: dict[tuple[str, int], int] = field(default_factory=dict)
+    keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+    leader: tuple[int, float] | None = None
+    now: float = 0.0
+
+    # claiming
+
+    def free(self, lane: str, worker: int, used: int, want: int) -> int:
+        row = self.lanes[lane]
+        others = sum(n for (name, other), n in self.lane_use.items() if name == lane and other != worker)
+        limits = [want]
+        limits += [row.worker_slots - used] if row.worker_slots is not None else []
+        limits += [row.slots - used - others] if row.slots is not None else []
+        return min(limits) if row.enabled else 0
+
+    def eligible(self, lane: str, kinds: list[str], worker: int, used: dict[str, int]) -> list[Job]:
+        """In the order in which they may start; those over the limit of their kind are passed over."""
+        room: dict[str, int | None] = {}
+        for name in kinds:
+            kind = self.kinds[name]
+            others = sum(n for (k, other), n in self.kind_use.items() if k == name and other != worker)
+            room[name] = None if kind.concurrency is None else kind.concurrency - used.get(name, 0) - others
+        waiting = [j for j in self.jobs.values() if j.status == "approved" and j.kind in kinds and self.kinds[j.kind].lane == lane]
+        found = []
+        for job in sorted(waiting, key=lambda j: j.place):
+            left = room[job.kind]
+            if left is None or left > 0:
+                found.append(job)
+                room[job.kind] = None if left is None else left - 1
+        return found
+
+    def claimed(self, job: Job, worker: int, claim: Claim) -> None:
+        job.status, job.attempt, job.claim, job.worker, job.claimed, job.run_at = "running", job.attempt + 1, claim, worker, self.now, None
+        assert claim.attempt == job.attempt, f"attempt {claim.attempt} of job {job.id}, expected {job.attempt}"
+
+    # ending
+
+    def holds(self, claim: Claim) -> bool:
+        job = self.jobs[claim.id]
+        return job.status == "running" and job.claim == claim
+
+    def complete(self, claim: Claim) -> bool:
+        if not self.holds(claim):
+            return False
+        job = self.jobs[claim.id]
+        job.status, job.stop = "completed", None
+        return True
+
+    def settle(self, claim: Claim, action: str, uses_try: bool = False, delay: float = 0, loss: bool = False) -> Status | None:
+        if not self.holds(claim):
+            return None
+        job = self.jobs[claim.id]
+        asked = job.stop == "cancel"
+        tries, losses = job.tries + uses_try, job.losses + loss
+        next_status: Status
+        if action == "cancel" or (asked and action != "fail"):
+            next_status, tries = "cancelled", job.tries
+        elif action == "fail" or losses >= 3 or (action == "retry" and tries >= job.max_tries):
+            next_status = "failed"
+        else:
+            next_status = "scheduled" if delay > 0 else "approved"
+        job.status, job.tries, job.losses, job.stop = next_status, tries, losses, None
+        job.run_at = self.now + delay if next_status == "scheduled" else None
+        if next_status not in FINAL:
+            job.claim = None
+        return next_status
+
+    def give_back(self, worker: Worker, numbers: list[int]) -> int:
+        given = [self.settle(claim, "release") for no in numbers for claim in worker.claims.pop(no)]
+        return len([status for status in given if status])
+
+    # waiting
+
+    def cancel(self, job: Job) -> str:
+        if job.status == "running":
+            job.stop = "cancel"
+            return "stopping"
+        if job.status not in FINAL:
+            job.status, job.run_at = "cancelled", None
+        return job.status
+
+    def due(self) -> list[Job]:
+        return [j for j in self.jobs.values() if j.status == "scheduled" and j.run_at is not None and j.run_at <= self.now]
+
+    def promote(self) -> int:
+        due = self.due()
+        for job in due:
+            job.status, job.run_at = "approved", None
+        return len(due)
+
+    def sweep(self) -> dict[str, int]:
+        live = [j for j in self.jobs.values() if j.status not in FINAL]
+        over = [j for j in live if j.deadline is not None and j.deadline <= self.now]
+        expired = [j for j in over if j.status != "running"]
+        for job in expired:
+            job.status = "failed"
+        overdue = [j for j in over if j.status == "running" and j.stop is None]
+        for job in overdue:
+            job.stop = "expired"
+        stalled = [j for j in live if j.status == "running" and j.stop is None and self._silent(j)]
+        for job in stalled:
+            job.stop = "stalled"
+        counts = {"expired": len(expired), "overdue": len(overdue), "stalled": len(stalled)}
+        return {what: count for what, count in counts.items() if count}
+
+    def _silent(self, job: Job) -> bool:
+        """Only who has reported in this attempt can fall silent."""
+        return job.progress is not None and job.progress[0] == job.attempt and job.progress[1] < self.now - STALE
+
+    # workers
+
+    def end(self, worker: Worker) -> int:
+        worker.alive = False
+        given = self.give_back(worker, list(worker.claims))
+        self.lane_use = {k: n for k, n in self.lane_use.items() if k[1] != worker.id}
+        self.kind_use = {k: n for k, n in self.kind_use.items() if k[1] != worker.id}
+        if self.leader and self.leader[0] == worker.id:
+            self.leader = (worker.id, float("-inf"))
+        return given
+
+    def silent(self, reaper: Worker) -> list[Worker]:
+        if reaper.steady >= self.now - TTL:
+            return []
+        return [w for w in self.workers.values() if w.alive and w.id != reaper.id and w.seen < self.now - TTL]

@@ -1,0 +1,43 @@
+"""The machine, driven by Hypothesis; and that it notices bugs that are planted in the engine."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.properties.machine import Machine
+from tests.sql.engine import Engine
+from tests.sql.proof import planted, wipe
+
+CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
+MODERATE = settings(
+    max_examples=2000 if CHAOS else 60, stateful_step_count=80 if CHAOS else 40, deadline=None, suppress_health_check=list(HealthCheck)
+)
+#: Always the same examples, and no shrinking: it only has to be red.
+HUNT = settings(MODERATE, max_examples=80, derandomize=True, database=None, phases=[Phase.generate], print_blob=False)
+
+
+@pytest.mark.timeout(3600 if CHAOS else 120)
+def test_the_engine_agrees_with_its_model(shared_database: str) -> None:
+    run_state_machine_as_test(lambda: Machine(shared_database), settings=MODERATE)  # type: ignore[no-untyped-call]
+
+
+GUARD = " and j.attempt = u.attempt and j.claim_id = u.claim_id"
+BUGS = {
+    "finishes are not fenced": ("completed", GUARD, ""),
+    "writes are not fenced": ("held", GUARD, ""),
+    "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
+    "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
+    "answers stay lost": ("beat", "where a.ids is not null", "where false"),
+    "tries never run out": ("settle", "h.new_tries >= h.max_tries", "false"),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
+def test_the_machine_notices(shared_database: str, engine: Engine, bug: tuple[str, str, str]) -> None:
+    with planted(engine, *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
+        run_state_machine_as_test(lambda: Machine(shared_database), settings=HUNT)  # type: ignore[no-untyped-call]
+    wipe(engine)

@@ -1,0 +1,86 @@
+"""Every file in `examples/` is run as a user would run it: a process of its own, here against a throw-away database."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+LIMIT_S = 60
+ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
+
+#: What each prints, as a pattern over its whole output.
+OUTPUT = {
+    "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
+    r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
+    "in_process.py": r"Hello, Ada!\n",
+    "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"
+    r"LW-320 max_slots: expected 0 to 10000 or none, got 10001\n",
+    "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
+    "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",
+    "own_transaction_sqlalchemy.py": rf"\['order 1 shipped', 'order 2 shipped'\]\n{ROLLED_BACK}\n",
+    "plain_sql.py": r"document 1 indexed\n1 job in all\n",
+    "process_executor.py": r"19997 computed in a child: True\ntimeout - job \d+ \(runaway\) failed as timeout: .*\n",
+    "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
+    r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
+    "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
+    r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
+    "versions.py": r"Ada\nGrace and Edsger\n",
+}
+
+pytestmark = [pytest.mark.processes, pytest.mark.pg(18)]
+
+
+@pytest.mark.parametrize("name", sorted(OUTPUT))
+def test_prints_what_it_should(name: str, database: str) -> None:
+    done = _run(name, database)
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(OUTPUT[name], done.stdout), done.stdout
+    assert "Traceback" not in done.stderr
+    assert "Warning" not in done.stderr
+
+
+def test_first_job_with_a_worker_of_the_command_line(database: str) -> None:
+    with _worker("first_job.py", database) as worker:
+        done = _run("first_job.py", database)
+        assert (done.returncode, done.stdout) == (0, "Hello, Ada!\n"), done.stderr
+    assert worker.returncode == 0
+
+
+def test_first_job_is_ten_lines() -> None:
+    lines = [line for line in (EXAMPLES / "first_job.py").read_text().splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+def test_all_are_run() -> None:
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*OUTPUT, "first_job.py"}
+
+
+def _run(name: str, database: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-X", "dev", str(EXAMPLES / name)]
+    return subprocess.run(command, env=_environment(database), capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+@contextmanager
+def _worker(name: str, database: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Ended with SIGTERM, as an init system would."""
+    command = [Path(sys.executable).with_name("lanework"), "worker", str(EXAMPLES / name)]
+    with subprocess.Popen(command, env=_environment(database), stderr=subprocess.DEVNULL) as process:
+        try:
+            yield process
+            process.send_signal(signal.SIGTERM)
+            process.wait(LIMIT_S)
+        finally:
+            process.kill()
+
+
+def _environment(database: str) -> dict[str, str]:
+    return {**os.environ, "LANEWORK_DSN": database, "PYTHONUNBUFFERED": "1"}
