@@ -246,7 +246,7 @@ def test_clean_text_is_always_storable(text: str, limit: int) -> None:
 
 
 def test_decode() -> None:
-    assert decode(b'{"a": 1}') == decode('{"a": 1}') == {"a": 1}
+    assert decode(b'{"a": 1}') == decode('{"a": 1}') == decode(' {"a": 1}\n') == {"a": 1}
     for bad in ("[" * 100_000 + "]" * 100_000, "nothing", b"\xff"):
         with pytest.raises(InvalidJob, match="payload: the stored JSON cannot be read") as caught:
             decode(bad, field="payload")

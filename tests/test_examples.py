@@ -55,17 +55,23 @@ def test_first_job_with_a_worker_of_the_command_line(database: str) -> None:
     assert worker.returncode == 0
 
 
+def test_the_tests_of_an_application(database: str) -> None:
+    done = _run("test_digest.py", database, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull)
+    assert done.returncode == 0, done.stdout
+    assert "3 passed" in done.stdout
+
+
 def test_first_job_is_ten_lines() -> None:
     lines = [line for line in (EXAMPLES / "first_job.py").read_text().splitlines() if line.strip()]
     assert len(lines) <= 10
 
 
 def test_all_are_run() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {*OUTPUT, "first_job.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*OUTPUT, "first_job.py", "test_digest.py"}
 
 
-def _run(name: str, database: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-X", "dev", str(EXAMPLES / name)]
+def _run(name: str, database: str, *how: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *(how or ["-X", "dev"]), str(EXAMPLES / name)]
     return subprocess.run(command, env=_environment(database), capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 

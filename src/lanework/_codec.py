@@ -28,7 +28,7 @@ RESULT_LIMIT = 1024 * 1024
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _SMALL = 4096
 #: What `json.loads` comes to, without its way there: the database writes JSON with no white space around it.
-_scan = json.JSONDecoder().scan_once
+_scan: Any = vars(json.JSONDecoder())["scan_once"]
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -58,9 +58,10 @@ def decode(data: str | bytes, *, field: str = "value", error: type[LaneworkError
             value, end = _scan(data, 0)
             if end == len(data):
                 return value
+    except (StopIteration, ValueError, RecursionError):
+        pass  # white space first, or not JSON: the long way knows
+    try:
         return json.loads(data)
-    except StopIteration:
-        raise refusal(error, field, f"{field}: the stored JSON cannot be read") from None
     except (ValueError, RecursionError) as problem:
         raise refusal(error, field, f"{field}: the stored JSON cannot be read: {problem}") from None
 

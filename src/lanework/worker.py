@@ -327,7 +327,7 @@ class Worker:
             )
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
-            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
+            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone, on_job=self.guard.runs_job,
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class Machine(RuleBasedStateMachine):
     def sweep(self) -> None:
         assert self.engine.sweep() == self.model.sweep()
 
-    @rule(seconds=st.sampled_from([0.3, 0.7, 1.5, 6, 40, 2000]))
+    @rule(seconds=st.sampled_from([0.25, 0.75, 1.5, 6, 40, 2000]))
     def time_passes(self, seconds: float) -> None:
         move(self.engine, seconds=seconds)
         self.model.now += seconds

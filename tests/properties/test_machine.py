@@ -14,8 +14,10 @@ from tests.sql.proof import planted, wipe
 
 CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
 MODERATE = settings(
-    max_examples=2000 if CHAOS else 60, stateful_step_count=80 if CHAOS else 40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+    max_examples=2000 if CHAOS else 60, stateful_step_count=80 if CHAOS else 40, deadline=None, suppress_health_check=list(HealthCheck),
+    # Shrinking replays a run hundreds of times: minutes on a real database. Ask for it when there is something to shrink.
+    phases=[phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LANEWORK_SHRINK") == "1"],
+)  # fmt: skip
 #: Always the same examples, and no shrinking: it only has to be red.
 HUNT = settings(MODERATE, max_examples=80, derandomize=True, database=None, phases=[Phase.generate], print_blob=False)
 

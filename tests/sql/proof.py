@@ -20,8 +20,6 @@ def instrumented(dsn: str, *, frozen: bool = False) -> Engine:
     # nobody is reaped until one expiry (here 1 s) after the server's start
     engine.rows("select pg_sleep(1.1 - extract(epoch from clock_timestamp() - pg_postmaster_start_time()))")
     wipe(engine, frozen=frozen)
-    b = str(engine.one("select pg_get_functiondef('lanework.claim'::regproc)"))  # PT
-    if "live.n, r.*" not in b: engine.db.execute(b.replace("select r.*, coalesce(", "select live.n, r.*, coalesce(").encode())  # PT
     return engine
 
 

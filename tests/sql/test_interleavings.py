@@ -251,3 +251,19 @@ def test_two_promoters_and_two_sweepers_share_the_work(scene: Scene) -> None:
         assert scene.one.rows("select * from lanework.sweep(2)") == [{"what": "expired", "count": 2}]
         sweep = scene.beside(scene.two, lambda: scene.two.sweep())
         assert not sweep.blocked and sweep.result() == {"expired": 2}
+
+
+def test_a_new_leader_does_not_wait_for_another_reaper(scene: Scene) -> None:
+    """It holds the leader's row: one that ends the old leader at that moment waits for that row, and both would wait for ever."""
+    (claim,) = scene.running()
+    assert scene.watcher.lead(scene.worker)
+    with scene.two.db.transaction():
+        scene.two.log(claim)
+        assert scene.watcher.end_worker(scene.worker) == (0, 1)
+    move(scene.watcher, seconds=11)
+    with scene.two.db.transaction():
+        scene.two.rows("select from lanework.workers where id = %s for update", scene.worker)
+        tend = scene.beside(scene.one, lambda: scene.one.rows("select leads from lanework.tend(%s, '10 s')", scene.other_worker))
+        assert scene.two.end_worker(scene.worker) == (1, 0)
+        assert not tend.blocked
+    assert tend.result() == [{"leads": True}]

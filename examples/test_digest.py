@@ -1,0 +1,42 @@
+"""How an application tests its jobs: `LANEWORK_DSN=postgresql://… pytest test_digest.py`, or without one on an embedded server."""
+
+from datetime import timedelta
+
+from lanework import Context, Lanework, Snooze, testing
+
+app = Lanework()
+
+
+@app.job(lane="interactive")
+async def digest(ctx: Context, text: str, words: int = 3) -> str:
+    ctx.progress(0.5, "reading")
+    return " ".join(text.split()[:words])
+
+
+@app.job()
+def wait_for(ctx: Context, ready: bool) -> str | Snooze:
+    return "done" if ready else Snooze(60)
+
+
+def upload(text: str) -> None:
+    digest.options(run_at=timedelta(hours=1)).submit(text, words=2)
+
+
+def test_a_handler_alone() -> None:
+    ctx = testing.RecordingContext.make()
+    assert testing.run(digest, "one two three four", ctx=ctx) == "one two three"
+    assert ctx.progress_reports == [(0.5, "reading")]
+    assert testing.run(wait_for, ready=False) == Snooze(60)
+
+
+def test_what_is_submitted() -> None:
+    with testing.stub(app) as stub:
+        upload("one two three")
+        submitted = stub.assert_submitted(digest, "one two three", words=2)
+        assert submitted.options.run_at == timedelta(hours=1)
+
+
+def test_for_real() -> None:
+    job = digest.submit("one two three four")
+    testing.drain(app, "interactive")
+    assert job.result(timeout=0) == "one two three"

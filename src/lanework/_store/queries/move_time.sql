@@ -1,0 +1,1 @@
+select lanework.move_time(cast(%(body)s as text))

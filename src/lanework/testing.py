@@ -1,0 +1,195 @@
+"""For the tests of applications that use lanework.
+
+testing.run(digest, "https://…")              the handler here and now, with a context that remembers; no database
+with testing.stub(app) as stub: …             submits are remembered, not stored; no database, no background work
+stub.assert_submitted(digest, "https://…")
+testing.drain(app, "interactive")             works what is queued, for real, until nothing is left
+testing.Clock(app).advance(hours=1)           moves the engine's time; nothing sleeps
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from lanework._codec import RESULT_LIMIT, decode, encode
+from lanework._store.testing import claimable, move_time
+from lanework.context import Context
+from lanework.errors import InvalidResult
+from lanework.job import Job, Options, Submission
+
+if TYPE_CHECKING:
+    from lanework.client import Lanework
+    from lanework.handlers import Handler
+
+
+class RecordingLink:
+    """A link that keeps what the handler said."""
+
+    def __init__(self) -> None:
+        self.progress: list[tuple[float | None, str]] = []
+        self.logs: list[tuple[str, str]] = []
+        self.checkpoints: list[Any] = []
+
+    def tell(self, op: str, data: dict[str, Any]) -> None:
+        if op == "progress":
+            self.progress.append((data["fraction"], data["message"]))
+        else:
+            self.logs.append((data["stream"], data["text"]))
+
+    def ask(self, op: str, data: dict[str, Any]) -> Any:
+        self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
+
+    async def aask(self, op: str, data: dict[str, Any]) -> Any:
+        return self.ask(op, data)
+
+
+class RecordingContext(Context):
+    """A context without an engine: `progress_reports`, `log_entries` and `checkpoints` tell what the handler did."""
+
+    __slots__ = ()
+
+    @classmethod
+    def make(cls, type: str = "test", *, saved: Any = None, attempt: int = 1, owner: str | None = None) -> RecordingContext:
+        return cls(RecordingLink(), job_id=1, attempt=attempt, fence=1, type=type, lane="test", owner=owner, saved=saved)
+
+    @property
+    def _record(self) -> RecordingLink:
+        assert isinstance(self._link, RecordingLink)
+        return self._link
+
+    @property
+    def progress_reports(self) -> list[tuple[float | None, str]]:
+        return self._record.progress
+
+    @property
+    def log_entries(self) -> list[tuple[str, str]]:
+        return self._record.logs
+
+    @property
+    def checkpoints(self) -> list[Any]:
+        return self._record.checkpoints
+
+
+def run(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
+    """Runs a handler inline. Arguments go through the same checks and the same JSON as in a real submit, and so does the
+    result; an outcome (`Snooze`, `Fail`, …) comes back as it is, an exception is raised."""
+    return asyncio.run(arun(job, *args, ctx=ctx, **kwargs))
+
+
+async def arun(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
+    handler = job.handler
+    arguments = handler.load(decode(handler.bind(*args, **kwargs)), handler.version)
+    value = handler.fn(ctx or RecordingContext.make(handler.name), **arguments)
+    if inspect.isawaitable(value):
+        value = await value
+    if type(value).__module__ == "lanework.outcomes":
+        return value
+    return decode(encode(value, field="result", limit=RESULT_LIMIT, error=InvalidResult))
+
+
+@dataclass
+class Submitted:
+    """One submit that a stub has taken."""
+
+    id: int
+    type: str
+    arguments: dict[str, Any]
+    options: Options
+
+
+@dataclass
+class Stub:
+    submitted: list[Submitted] = field(default_factory=list)
+
+    def of(self, job: Job[..., Any]) -> list[Submitted]:
+        return [one for one in self.submitted if one.type == job.name]
+
+    def assert_submitted(self, job: Job[..., Any], /, *args: Any, **kwargs: Any) -> Submitted:
+        """With arguments: exactly these. Without: any."""
+        wanted = decode(job.handler.bind(*args, **kwargs)) if args or kwargs else None
+        for one in self.of(job):
+            if wanted is None or one.arguments == wanted:
+                return one
+        seen = "\n".join(f"  {one.type} {json.dumps(one.arguments)}" for one in self.submitted) or "  nothing"
+        raise AssertionError(
+            f"{job.name} {json.dumps(wanted) if wanted is not None else ''} was not submitted; submitted was:\n{seen}"
+        )
+
+    def assert_nothing_submitted(self) -> None:
+        if self.submitted:
+            raise AssertionError(f"expected no submit, got {[one.type for one in self.submitted]}")
+
+    def _take(self, handler: Handler, payload: str, options: Options) -> int:
+        self.submitted.append(Submitted(len(self.submitted) + 1, handler.name, decode(payload), options))
+        return len(self.submitted)
+
+
+@contextmanager
+def stub(app: Lanework) -> Iterator[Stub]:
+    """Inside the block, submits of `app` are checked and remembered, and reach no database."""
+    taken = Stub()
+
+    def submit(self: Lanework, one: Submission) -> int:
+        return taken._take(one.handler, one.payload, one.options)
+
+    async def asubmit(self: Lanework, one: Submission) -> int:
+        return submit(self, one)
+
+    def submit_many(self: Lanework, handler: Handler, payloads: list[str], options: Options) -> list[int]:
+        return [taken._take(handler, payload, options) for payload in payloads]
+
+    async def asubmit_many(self: Lanework, handler: Handler, payloads: list[str], options: Options) -> list[int]:
+        return submit_many(self, handler, payloads, options)
+
+    replaced = {"_submit": submit, "_asubmit": asubmit, "_submit_many": submit_many, "_asubmit_many": asubmit_many}
+    for name, function in replaced.items():
+        setattr(app, name, MethodType(function, app))
+    try:
+        yield taken
+    finally:
+        for name in replaced:
+            delattr(app, name)
+
+
+def drain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
+    """Works the queued jobs of these lanes (or all), with a real worker in this process, until nothing is claimable or runs.
+
+    Delayed jobs are left alone: move the clock first.
+    """
+    asyncio.run(adrain(app, *lanes, timeout=timeout))
+
+
+async def adrain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
+    async with asyncio.timeout(timeout), app.worker(lanes=list(lanes) or None, notify=False) as worker:
+        while await app._arun(claimable(list(lanes) or None, list(app.handlers))):
+            worker.poller.wake()
+            await asyncio.sleep(0.02)
+
+
+class Clock:
+    """Moves `lanework.now()` of a test's database. Refuses a database whose name does not say that it is for tests."""
+
+    def __init__(self, app: Lanework) -> None:
+        self._app = app
+        self.offset = timedelta()
+
+    def advance(self, **by: float) -> None:
+        """`clock.advance(hours=1)`: everything that is due by then becomes due."""
+        self.offset += timedelta(**by)
+        self._app._run(move_time(self.offset))
+
+    async def aadvance(self, **by: float) -> None:
+        self.offset += timedelta(**by)
+        await self._app._arun(move_time(self.offset))
+
+    def reset(self) -> None:
+        self.offset = timedelta()
+        self._app._run(move_time(self.offset))
