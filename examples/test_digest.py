@@ -1,4 +1,4 @@
-"""How an application tests its jobs: `LANEWORK_DSN=postgresql://… pytest test_digest.py`, or without one on an embedded server."""
+"""How an application tests its jobs, with pytest; without LANEWORK_DSN the last one uses an embedded server."""
 
 from datetime import timedelta
 

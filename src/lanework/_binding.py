@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from inspect import Parameter
 from types import SimpleNamespace
 from typing import Any
@@ -68,15 +68,14 @@ class Binding:
         text = "{" + ",".join(parts) + "}"
         return text if is_storable(text, PAYLOAD_LIMIT) else None
 
-    def encode_many(self, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> list[str]:
-        """Each item is a tuple of positional or a mapping of named arguments. All are checked before any is stored."""
-        texts: list[str] = []
-        for item in items:
-            try:
-                texts.append(self.encode(*self._split(item)))
-            except InvalidJob as problem:
-                raise InvalidJob(f"items[{len(texts)}]: {problem}", field=problem.field) from None
-        return texts
+    def encode_many(self, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> Iterator[str]:
+        """Each item is a tuple of positional or a mapping of named arguments."""
+        place = 0
+        try:
+            for place, item in enumerate(items):  # noqa: B007 - the place is for the message
+                yield self.encode(*self._split(item))
+        except InvalidJob as problem:
+            raise InvalidJob(f"items[{place}]: {problem}", field=problem.field) from None
 
     def encode_json(self, payload: Mapping[str, Any]) -> str:
         """For arguments that are JSON already: they are loaded, as a run would, only to see that they can be."""

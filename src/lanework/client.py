@@ -22,7 +22,7 @@ from lanework._store.verb import Verb
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError
-from lanework.handlers import Handler, Handlers
+from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
@@ -200,7 +200,7 @@ class Lanework(Declares):
         stored = await callers.arun_in(connection, submits.enqueue(submission, hint=True))
         return stored.id
 
-    def _submit_many(self, handler: Handler, payloads: builtins.list[str], options: Options) -> builtins.list[int]:
+    def _submit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]:
         _check_bulk(options)
         self._ensure(handler)
         if not payloads:
@@ -212,7 +212,7 @@ class Lanework(Declares):
         self._hinter.send(bulk.lane)
         return bulk.ids
 
-    async def _asubmit_many(self, handler: Handler, payloads: builtins.list[str], options: Options) -> builtins.list[int]:
+    async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]:
         _check_bulk(options)
         await self._aensure(handler)
         if not payloads:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -13,7 +13,7 @@ from lanework._declaration import Declaration, Executor, JobSpec, OnDisconnect
 from lanework._plain import show, type_name
 from lanework.errors import ConfigError, InvalidJob, LaneworkError, UnknownJobType
 
-__all__ = ["Declaration", "Executor", "Handler", "Handlers", "JobSpec", "NewerPayload", "OnDisconnect", "Upgrade"]
+__all__ = ["Declaration", "Executor", "Handler", "Handlers", "JobSpec", "NewerPayload", "OnDisconnect", "Payloads", "Upgrade"]
 
 #: Makes a payload of version n one of version n + 1.
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
@@ -24,6 +24,20 @@ class NewerPayload(LaneworkError):
 
     code = "LW-303"
     http_status = 409
+
+
+class Payloads:
+    """The payloads of a bulk submit, checked and encoded while they are sent: one that is wrong ends the submit, and its
+    transaction with it."""
+
+    def __init__(self, binding: Binding, items: Sequence[tuple[Any, ...] | Mapping[str, Any]]) -> None:
+        self._binding, self._items = binding, items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._binding.encode_many(self._items)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -69,9 +83,9 @@ class Handler(JobSpec):
         """The payload, as JSON text, of a submit with these arguments; `InvalidJob` names the argument at fault."""
         return self._binding.encode(args, kwargs)
 
-    def bind_many(self, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> list[str]:
+    def bind_many(self, items: Sequence[tuple[Any, ...] | Mapping[str, Any]]) -> Payloads:
         """The payloads of many submits: a tuple has positional arguments, a mapping has named ones."""
-        return self._binding.encode_many(items)
+        return Payloads(self._binding, items)
 
     def bind_json(self, payload: Mapping[str, Any]) -> str:
         """The payload of a submit whose arguments are JSON already: from HTTP, a command line, a schedule."""

@@ -11,7 +11,7 @@ digest.submit_many([("https://a",), {"url": "https://b", "words": 50}])
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
@@ -20,7 +20,7 @@ from lanework._options import Options, OptionValues
 from lanework._plain import show
 from lanework.context import Context
 from lanework.errors import ConfigError, InvalidJob
-from lanework.handlers import Declaration, Handler, Handlers, Upgrade
+from lanework.handlers import Declaration, Handler, Handlers, Payloads, Upgrade
 from lanework.outcomes import Outcome
 
 __all__ = ["Declares", "Handle", "Job", "JobInfo", "Options", "Submission", "Submitter", "Submitting"]
@@ -49,9 +49,9 @@ class Submitting(Reading, Protocol):
 
     async def _asubmit(self, submission: Submission) -> int: ...
 
-    def _submit_many(self, handler: Handler, payloads: list[str], options: Options) -> list[int]: ...
+    def _submit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]: ...
 
-    async def _asubmit_many(self, handler: Handler, payloads: list[str], options: Options) -> list[int]: ...
+    async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]: ...
 
 
 class Submitter(Generic[P, R_co]):
@@ -85,12 +85,12 @@ class Submitter(Generic[P, R_co]):
     def _submission(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Submission:
         return Submission(self.handler, self.handler.bind(*args, **kwargs), self._options)
 
-    def _payloads(self, items: Iterable[Item]) -> list[str]:
+    def _payloads(self, items: Iterable[Item]) -> Payloads:
         if self._options.idempotency_key is not None:
             raise InvalidJob("idempotency_key: one key names one job, not many; submit them one by one", field="idempotency_key")
         if isinstance(items, (str, bytes, Mapping)):
             raise InvalidJob(f"items: expected a list of tuples or dicts, got {show(items)}", field="items")
-        return self.handler.bind_many(items)
+        return self.handler.bind_many(items if isinstance(items, (list, tuple)) else list(items))
 
     def _handle(self, job_id: int) -> Handle[R_co]:
         return Handle(self._app, job_id, self._pending())

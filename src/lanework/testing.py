@@ -12,12 +12,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from lanework._codec import RESULT_LIMIT, decode, encode
 from lanework._store.testing import claimable, move_time
@@ -27,7 +27,7 @@ from lanework.job import Job, Options, Submission
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
-    from lanework.handlers import Handler
+    from lanework.handlers import Handler, Payloads
 
 
 class RecordingLink:
@@ -143,15 +143,15 @@ def stub(app: Lanework) -> Iterator[Stub]:
     async def asubmit(self: Lanework, one: Submission) -> int:
         return submit(self, one)
 
-    def submit_many(self: Lanework, handler: Handler, payloads: list[str], options: Options) -> list[int]:
+    def submit_many(self: Lanework, handler: Handler, payloads: Payloads, options: Options) -> list[int]:
         return [taken._take(handler, payload, options) for payload in payloads]
 
-    async def asubmit_many(self: Lanework, handler: Handler, payloads: list[str], options: Options) -> list[int]:
+    async def asubmit_many(self: Lanework, handler: Handler, payloads: Payloads, options: Options) -> list[int]:
         return submit_many(self, handler, payloads, options)
 
     replaced = {"_submit": submit, "_asubmit": asubmit, "_submit_many": submit_many, "_asubmit_many": asubmit_many}
     for name, function in replaced.items():
-        setattr(app, name, MethodType(function, app))
+        setattr(app, name, MethodType(cast(Callable[..., Any], function), app))
     try:
         yield taken
     finally:

@@ -42,6 +42,11 @@ class Table:
         self.engine.rows("delete from lanework.jobs where id %% 10 <> 0")
         self.engine.rows("update lanework.jobs set run_at = run_at + interval '1 day' where status = 'scheduled'")
 
+    def drain(self) -> None:
+        for name in ("jobs", "claims", "stops", "lane_use", "type_use", "keys"):
+            self.engine.rows(f"delete from lanework.{name}")
+            self.engine.rows(f"vacuum analyze lanework.{name}")
+
     def claims(self, worker: int, count: int = 10) -> list[Claim]:
         for _ in range(count):
             self.engine.enqueue("a", priority=100)
@@ -118,13 +123,17 @@ def test_no_verb_reads_the_whole_table(database: str) -> None:
         table = Table(Engine(db))
         seen = {"empty": table.measured()}
         table.fill()
-        # a session that knew the empty table: its cached plans must do as well
-        seen["never analysed"] = table.measured()
         with connect(database) as fresh:
             table.engine = Engine(fresh)
-            seen["never analysed, new session"] = table.measured()
+            seen["never analysed"] = table.measured()
             table.kill_most()
             seen["mostly dead"] = table.measured()
+        table.engine = Engine(db)
+        # its plans are those of a queue that was drained, vacuumed and found empty
+        table.drain()
+        table.measured()
+        table.fill()
+        seen["filled after it was known as empty"] = table.measured()
     print(seen)
     high = {f"{name}, {state}": pages for state, verbs in seen.items() for name, pages in verbs.items() if pages > PAGES}
     assert high == {}, f"pages touched, of at most {PAGES}: {high}"

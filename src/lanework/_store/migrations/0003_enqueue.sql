@@ -127,16 +127,20 @@ language sql stable as $$
            ) > (select keep from lanework.lifetimes where thing = 'keys')
 $$;
 
--- Bulk submits reserve their ids first, so that their handles are known before the rows are copied.
+-- Bulk submits reserve their ids first, so that their handles are known before the rows are copied. `ids` is null when they
+-- follow each other from `first` on, as they do unless somebody submits at the same moment.
 create function lanework.prepare_bulk(p_type text, p_count int)
-returns table (ids bigint[], type_id int, lane text, priority smallint, max_tries smallint, max_age_s double precision, now timestamptz)
+returns table (first bigint, ids bigint[], type_id int, lane text, priority smallint, max_tries smallint, max_age_s double precision, now timestamptz)
 language plpgsql as $$
 #variable_conflict use_column
 begin
     return query
-        select (select array_agg(nextval('lanework.job_ids')) from generate_series(1, p_count)),
-               t.id, t.lane, t.priority, t.max_tries, t.max_age_s, lanework.now()
-        from lanework.job_types t where t.name = p_type;
+        select r.low, case when r.high - r.low + 1 <> p_count then r.ids end, t.id, t.lane, t.priority, t.max_tries, t.max_age_s, lanework.now()
+        from lanework.job_types t
+        cross join (
+            select min(x) as low, max(x) as high, array_agg(x) as ids
+            from (select nextval('lanework.job_ids') as x from generate_series(1, p_count)) s) r
+        where t.name = p_type;
     if not found then
         raise exception 'type: no job type is called %; declare it in code and start a worker, or check the name',
             quote_literal(p_type) using errcode = 'LW301';

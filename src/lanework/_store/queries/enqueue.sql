@@ -2,7 +2,7 @@ select lanework.enqueue(
            type => %(type)s,
            payload => cast(%(payload)s as jsonb),
            priority => cast(%(priority)s as int),
-           run_at => cast(%(run_at)s as timestamptz),
+           run_at => coalesce(cast(%(run_at)s as timestamptz), lanework.now() + make_interval(secs => cast(%(delay)s as float8))),
            idempotency_key => cast(%(key)s as text),
            owner => cast(%(owner)s as text),
            tags => cast(%(tags)s as text[]),

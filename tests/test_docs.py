@@ -1,0 +1,231 @@
+"""The documentation says what the code does. `python -m tests.test_docs` writes the generated tables again."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lanework import migrate, retries
+from lanework._declaration import Declaration
+from lanework._options import OptionValues
+from lanework.cli.parser import COMMANDS, GROUPS
+from lanework.config import Settings
+from lanework.errors import LaneworkError
+from lanework.errors import __doc__ as error_tree
+from lanework.lanes import BOUNDS
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/*.md")])
+IDS = [str(page.relative_to(ROOT)) for page in PAGES]
+FENCE = re.compile(r"(?:<!-- example: (?P<file>\S+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
+#: Names of the environment that are no settings: they are for tests and fault injection.
+OTHER_NAMES = {"LANEWORK_CHAOS", "LANEWORK_TEST_PG", "LANEWORK_SHRINK"}
+
+
+# The tables that are generated
+
+
+def settings_table() -> str:
+    rows = [f"| `{row['name']}` | `{row['env']}` | {_default(row)} | {_cell(row['help'])} |" for row in Settings.describe()]
+    return "\n".join(["| setting | environment | default | meaning |", "|---|---|---|---|", *rows])
+
+
+def _default(row: dict[str, object]) -> str:
+    value = row["default"]
+    if row["name"] == "max_children":
+        return "one per core"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        value = f"{value:g}"
+    return "none" if value is None else f"{value} {row['unit']}".strip()
+
+
+def codes_table() -> str:
+    rows = [
+        f"| {kind.code} | `{kind.__name__}` | {kind.exit_code} | {kind.http_status} | {_cell(_meaning(kind))} |"
+        for kind in _errors()
+    ]
+    return "\n".join(["| code | exception | exit code | HTTP | meaning |", "|---|---|---|---|---|", *rows])
+
+
+def _errors() -> list[type[LaneworkError]]:
+    found, queue = [], [LaneworkError]
+    while queue:
+        kind = queue.pop()
+        found.append(kind)
+        queue += kind.__subclasses__()
+    ours = [kind for kind in found if kind.__module__.startswith("lanework.") and kind is not LaneworkError]
+    return sorted(ours, key=lambda kind: kind.code)
+
+
+def _meaning(kind: type[LaneworkError]) -> str:
+    """From the tree in the module's docstring, else the first sentence of the class's own."""
+    line = re.search(rf"{kind.__name__} +{kind.code} *(.*)", error_tree or "")
+    if line and line[1]:
+        return line[1].strip()
+    said = kind.__doc__ if kind.__doc__ != LaneworkError.__doc__ else None
+    return (said or "").strip().partition("\n")[0].rstrip(".")
+
+
+JOB_CODES = {
+    "HANDLER_RAISED": "the handler raised an exception",
+    "WORKER_LOST": "its worker died, was stopped or lost the database",
+    "TIMED_OUT": "it ran longer than its `timeout`, or was not finished within its `max_age`",
+    "STALLED": "it reported no progress for too long",
+    "HANDLER_FAILED": "the handler returned `Fail`",
+}
+
+
+def job_codes_table() -> str:
+    rows = sorted(f"| {getattr(retries, name)} | {meaning} |" for name, meaning in JOB_CODES.items())
+    return "\n".join(["| code | meaning |", "|---|---|", *rows])
+
+
+def commands_table() -> str:
+    rows = []
+    for name, what in COMMANDS.items():
+        rows += [f"| `lanework {name}` | {_cell(what)} |"] if name not in GROUPS else []
+        rows += [f"| `lanework {name} {part}` | {_cell(does)} |" for part, does in GROUPS.get(name, {}).items()]
+    return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+EXIT_CODES = {
+    0: "done",
+    1: "failed; `lanework doctor` and `lanework verify` have found errors",
+    2: "wrong usage, setting, argument or lane",
+    3: "no database, or one that can lose committed jobs",
+    4: "the schema is not the one this version needs",
+    5: "no such job or lane",
+    6: "not finished in time; the job goes on",
+    7: "the job failed",
+    8: "the job was cancelled",
+    130: "interrupted",
+    143: "terminated, where a command does not stop by itself",
+}
+
+
+def exit_codes_table() -> str:
+    rows = [f"| {code} | {meaning} | {_raised(code)} |" for code, meaning in EXIT_CODES.items()]
+    return "\n".join(["| code | meaning | errors |", "|---|---|---|", *rows])
+
+
+def _raised(code: int) -> str:
+    return ", ".join(kind.code for kind in _errors() if kind.exit_code == code and code > 1)
+
+
+def _cell(text: object) -> str:
+    return str(text).replace("|", "\\|")
+
+
+GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
+    "settings": ("docs/reference/settings.md", settings_table),
+    "codes": ("docs/guides/errors.md", codes_table),
+    "job codes": ("docs/guides/errors.md", job_codes_table),
+    "commands": ("docs/reference/cli.md", commands_table),
+    "exit codes": ("docs/reference/cli.md", exit_codes_table),
+}
+
+
+def _between(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- generated: {name} -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generated_tables_are_current(name: str) -> None:
+    page, make = GENERATED[name]
+    found = _between(name).search((ROOT / page).read_text())
+    assert found is not None
+    assert found[2].strip() == make(), f"{page} is not what the code says: run `python -m tests.test_docs`"
+
+
+def write_tables() -> None:
+    for name, (page, make) in GENERATED.items():
+        text = (ROOT / page).read_text()
+        table = make()
+        (ROOT / page).write_text(_between(name).sub(lambda found, table=table: f"{found[1]}{table}\n{found[3]}", text))
+
+
+# What is written by hand
+
+
+def test_every_exit_code_has_a_meaning() -> None:
+    assert {kind.exit_code for kind in _errors()} <= EXIT_CODES.keys()
+
+
+def test_every_error_code_is_used_once() -> None:
+    codes = [kind.code for kind in _errors()] + [getattr(retries, name) for name in JOB_CODES]
+    assert len(codes) == len(set(codes))
+    assert all(re.fullmatch(r"LW-\d{3}", code) for code in codes)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("docs/guides/submitting.md", [*Declaration.__annotations__, *OptionValues.__annotations__]),
+        ("docs/guides/errors.md", [*retries.ERROR_CLASSES, "Done", "Snooze", "Cancel", "Fail"]),
+        ("docs/guides/lanes.md", [*BOUNDS, "enabled"]),
+    ],
+)
+def test_nothing_is_left_out(page: str, words: list[str]) -> None:
+    text = (ROOT / page).read_text()
+    assert [word for word in words if f"`{word}`" not in text and f"`{word}(" not in text] == []
+
+
+def test_the_schema_page_has_what_the_schema_has() -> None:
+    sql = migrate.render()
+    made = set(re.findall(r"create (?:table|view|function) (?:if not exists )?\"?(lanework)\"?\.(\w+)", sql))
+    text = (ROOT / "docs/reference/schema.md").read_text()
+    told = set(re.findall(r"(lanework)\.(\w+)", text))
+    assert made - told == set()
+    assert told - made == set()
+
+
+def test_named_tests_exist() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", (ROOT / "docs/promises.md").read_text())
+    assert len(named) > 20
+    for file, test in named:
+        assert (ROOT / file).is_file(), f"docs/promises.md names {file}"
+        assert re.search(rf"def {test}\b", (ROOT / file).read_text()), f"docs/promises.md names {file}::{test}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_links_lead_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_code_is_code(page: Path) -> None:
+    """An example is its file, word for word; other Python at least parses."""
+    for block in FENCE.finditer(page.read_text()):
+        if block["file"]:
+            assert block["text"] == (ROOT / block["file"]).read_text(), f"{page.name} differs from {block['file']}"
+        elif block["language"] == "python":
+            compile(block["text"], str(page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_names_of_the_environment_exist(page: Path) -> None:
+    known = {row["env"] for row in Settings.describe()} | OTHER_NAMES
+    named = set(re.findall(r"\bLANEWORK_[A-Z_]+\b(?!<)", page.read_text()))
+    assert {name for name in named if name not in known and not name.startswith("LANEWORK_LANE_")} == set()
+
+
+def _modules_named(page: Path) -> Iterator[str]:
+    yield from re.findall(r"`((?:_?\w+/)*_?\w+\.py|_\w+/)`", page.read_text())
+
+
+def test_the_architecture_names_files_that_exist() -> None:
+    page = ROOT / "docs/architecture.md"
+    source = ROOT / "src/lanework"
+    assert [name for name in _modules_named(page) if not (source / name.rstrip(os.sep)).exists()] == []
+
+
+if __name__ == "__main__":
+    write_tables()
