@@ -25,23 +25,24 @@ begin
             where u.lane_id = p_lane.id and u.worker_id <> p_worker));
 end $$;
 
--- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody.
-create function lanework.use_lane(p_lane int, p_worker bigint, p_used int, p_call bigint) returns boolean
-language plpgsql volatile as $$
-begin
-    update lanework.lane_use u set used = p_used, call = p_call
-    where u.lane_id = p_lane and u.worker_id = p_worker and u.call <= p_call;
-    if found then return true; end if;
-    insert into lanework.lane_use values (p_lane, p_worker, p_used, p_call) on conflict do nothing;
-    return found;
-end $$;
-
 -- Every call of a worker starts here. Declaring it dead takes FOR UPDATE on its row: what the call does is either committed
 -- before that, or does not happen.
 create function lanework.living(p_worker bigint, p_states text[]) returns boolean
 language plpgsql volatile as $$
 begin
     perform from lanework.workers w where w.id = p_worker and w.state = any (p_states) for key share;
+    return found;
+end $$;
+
+-- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody.
+create function lanework.use_lane(p_lane int, p_worker bigint, p_used int, p_call bigint) returns boolean
+language plpgsql volatile as $$
+begin
+    if not lanework.living(p_worker, '{active,draining}') then return false; end if;
+    update lanework.lane_use u set used = p_used, call = p_call
+    where u.lane_id = p_lane and u.worker_id = p_worker and u.call <= p_call;
+    if found then return true; end if;
+    insert into lanework.lane_use values (p_lane, p_worker, p_used, p_call) on conflict do nothing;
     return found;
 end $$;
 
@@ -116,7 +117,9 @@ begin
             where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
               and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
             order by j.rank, j.created_at, j.id limit 1) h
-        where cardinality(p_type) = 1 or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0
+        where cardinality(p_type) = 1
+           or exists (select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name)
+              and lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0
         order by h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 

@@ -160,7 +160,7 @@ language plpgsql volatile as $$
 declare
     v_count int;
 begin
-    if not lanework.living(p_worker, '{active,draining}') then
+    if not lanework.living(p_worker, '{active,draining}') then -- its finishes are fenced all the same, and refused
         raise exception 'worker % has ended', p_worker using errcode = 'LW401';
     end if;
     if p_done is not null then

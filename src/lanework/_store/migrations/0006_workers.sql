@@ -61,8 +61,10 @@ begin
           from lanework.claims c where c.worker_id = p_worker) a
     cross join lateral lanework.give_back(a.claims, a.ids, p_because, p_suspect) g;
     select count(*) into v_left
-    from lanework.claims c cross join lateral unnest(c.job_ids) x join lanework.jobs j on j.id = x
-    where c.worker_id = p_worker and j.status = 'running' and j.claim_id = c.claim_id;
+    from lanework.claims c cross join lateral unnest(c.job_ids) x
+    cross join lateral (
+        select from lanework.jobs j where j.id = x and j.status = 'running' and j.claim_id = c.claim_id offset 0) j
+    where c.worker_id = p_worker;
     if v_left = 0 then
         delete from lanework.claims c where c.worker_id = p_worker;
         delete from lanework.lane_use u where u.worker_id = p_worker;
@@ -153,8 +155,9 @@ begin
     end loop;
     -- ended before, but some of its rows were locked then
     for v_id in
-        select distinct c.worker_id from lanework.claims c join lanework.workers w on w.id = c.worker_id
-        where w.state in ('stopped', 'dead') order by 1
+        select w.id from lanework.workers w
+        where w.state in ('stopped', 'dead') and exists (select from lanework.claims c where c.worker_id = w.id)
+        order by w.id for update skip locked
     loop
         return query select v_id, e.given_back, e.remaining
             from lanework.end_worker(v_id, 'dead', 'left over from a worker that had ended', false) e;

@@ -102,7 +102,9 @@ begin
     insert into lanework.stops (job_id, kind, asked_at, reason)
     select j.id, 'stalled', v_now, 'no progress for longer than its stale timeout'
     from lanework.claims c cross join lateral unnest(c.job_ids) x
-    join lanework.jobs j on j.id = x and j.claim_id = c.claim_id and j.status = 'running'
+    -- `offset 0` keeps the order: from the few claims to their jobs, never through all jobs
+    cross join lateral (
+        select j.* from lanework.jobs j where j.id = x and j.claim_id = c.claim_id and j.status = 'running' offset 0) j
     join lanework.job_types t on t.id = j.type_id
     join lanework.lanes l on l.id = j.lane_id
     left join lanework.progress p on p.job_id = j.id and p.attempt = j.attempt
