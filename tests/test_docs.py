@@ -146,9 +146,8 @@ def test_generated_tables_are_current(name: str) -> None:
 
 def write_tables() -> None:
     for name, (page, make) in GENERATED.items():
-        text = (ROOT / page).read_text()
-        table = make()
-        (ROOT / page).write_text(_between(name).sub(lambda found, table=table: f"{found[1]}{table}\n{found[3]}", text))
+        before, start, _, end, after = _between(name).split((ROOT / page).read_text())
+        (ROOT / page).write_text(f"{before}{start}{make()}\n{end}{after}")
 
 
 # What is written by hand

@@ -78,7 +78,7 @@ def _run(name: str, database: str, *how: str) -> subprocess.CompletedProcess[str
 @contextmanager
 def _worker(name: str, database: str) -> Iterator[subprocess.Popen[bytes]]:
     """Ended with SIGTERM, as an init system would."""
-    command = [Path(sys.executable).with_name("lanework"), "worker", str(EXAMPLES / name)]
+    command = [str(Path(sys.executable).with_name("lanework")), "worker", str(EXAMPLES / name)]
     with subprocess.Popen(command, env=_environment(database), stderr=subprocess.DEVNULL) as process:
         try:
             yield process

@@ -229,7 +229,7 @@ def test_wrong_arguments_are_named(args: tuple[Any, ...], kwargs: dict[str, Any]
     assert len(str(caught.value)) < 250
     if not kwargs:
         with pytest.raises(InvalidJob, match=r"^items\[1\]: ") as caught:
-            handler.bind_many([("u",), args])
+            list(handler.bind_many([("u",), args]))
         assert caught.value.field == wrong
 
 
@@ -249,12 +249,12 @@ def test_keyword_only_and_open_parameters() -> None:
 def test_bind_many_takes_tuples_and_mappings() -> None:
     handler = Handler.declare(digest)
     items: list[Any] = [("a",), {"url": "b"}, {"words": 3, "url": "c"}, ("d", 4)]
-    assert handler.bind_many(iter(items)) == [
-        handler.bind(*item) if isinstance(item, tuple) else handler.bind(**item) for item in items
-    ]
-    assert handler.bind_many([]) == []
+    payloads = handler.bind_many(items)
+    assert len(payloads) == 4
+    assert list(payloads) == [handler.bind(*item) if isinstance(item, tuple) else handler.bind(**item) for item in items]
+    assert list(handler.bind_many([])) == []
     with pytest.raises(InvalidJob, match=r"items\[0\]: expected a tuple of arguments or a dict of named ones, got 'abc'"):
-        handler.bind_many(["abc"])  # type: ignore[list-item]
+        list(handler.bind_many(["abc"]))  # type: ignore[list-item]
 
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters())
@@ -302,6 +302,8 @@ LOADED: list[tuple[Any, Any]] = [
     (Annotated[int, "metres"], 5),
     (datetime, datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
     (datetime | str, "not a date"),
+    (datetime | str | None, datetime(2026, 1, 1, tzinfo=UTC)),
+    (float | int, 2.0),
     (date, date(2026, 1, 2)),
     (time, time(1, 2)),
     (timedelta, timedelta(days=1, seconds=1.5)),

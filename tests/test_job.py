@@ -13,10 +13,11 @@ from typing import Any
 import psycopg
 import pytest
 
+from lanework import Lanework
 from lanework._options import OptionValues
 from lanework.context import Context
 from lanework.errors import ConfigError, InvalidJob, JobCancelled, JobFailed, JobNotFinished
-from lanework.handlers import Handler, Handlers
+from lanework.handlers import Handler, Handlers, Payloads
 from lanework.job import Declares, Handle, Job, JobInfo, Options, Submission
 from lanework.outcomes import Snooze
 
@@ -42,11 +43,11 @@ class Application(Declares):
     async def _asubmit(self, submission: Submission) -> int:
         return self._submit(submission)
 
-    def _submit_many(self, handler: Handler, payloads: list[str], options: Options) -> list[int]:
-        self.bulks.append((handler, payloads, options))
+    def _submit_many(self, handler: Handler, payloads: Payloads, options: Options) -> list[int]:
+        self.bulks.append((handler, list(payloads), options))
         return list(range(1, len(payloads) + 1))
 
-    async def _asubmit_many(self, handler: Handler, payloads: list[str], options: Options) -> list[int]:
+    async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> list[int]:
         return self._submit_many(handler, payloads, options)
 
     def _info(self, job_id: int) -> JobInfo:
@@ -240,6 +241,27 @@ def test_wrong_options_are_named(app: Application, digest: Job[..., Any], option
         digest.options(**options)
     assert says in str(caught.value)
     assert caught.value.field == next(iter(options))
+
+
+def test_against_the_real_application(database: str) -> None:
+    with Lanework(database) as real:
+
+        @real.job
+        def digest(ctx: Context, url: str, words: int = 200) -> None: ...
+
+        one = digest.options(priority=5, tags=['a"b\\', "ü"], owner="ann").submit('a"b\\ü\t', words=3)
+        many = digest.options(owner="bob").submit_many([('a"b\\ü\t\n', n) for n in range(1000)])
+        for bad in (("\0",), (1,), ("x" * 300_000,)):
+            with pytest.raises(InvalidJob):
+                digest.submit_many([("fine",), bad])
+        found = one.info()
+        assert (found.payload, found.priority, found.tags) == ({"url": 'a"b\\ü\t', "words": 3}, 5, ('a"b\\', "ü"))
+        assert [many[n].info().payload["words"] for n in (0, 999)] == [0, 999]
+        assert len(real.list(limit=1000, owner="bob")) == 1000
+        assert len(real.list(limit=1000, owner="ann")) == 1
+        assert {each.id for each in real.list(limit=1)} == {many[-1].id}
+        with pytest.raises(JobNotFinished):
+            one.result(timeout=0.01)
 
 
 # Handles

@@ -112,7 +112,7 @@ class Run:
         self.link = FakeLink()
         self.context = Context(self.link, job_id=7, attempt=2, fence=9, type=name, lane="lane", owner="me", saved={"page": 3})
         handler: Any = FakeHandler(name, memory_limit, home)
-        self.task = asyncio.ensure_future(pool.run(Call(handler, self.context, payload, 1, 7, 2, uuid4(), 9)))
+        self.task = asyncio.ensure_future(pool.run(Call(handler, self.context, payload, 1, 7, 2, str(uuid4()), 9)))
 
     async def cancel(self, reason: str = "cancelled by a test") -> float:
         """Seconds until the body had ended."""

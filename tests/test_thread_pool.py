@@ -43,7 +43,7 @@ class FakeLink:
 def call(fn: Callable[..., Any], **payload: Any) -> Call:
     context = Context(FakeLink(), job_id=1, attempt=1, fence=1, type="t", lane="l")
     handler: Any = Handler(fn)
-    return Call(handler, context, payload, 1, 1, 1, uuid4(), 1)
+    return Call(handler, context, payload, 1, 1, 1, str(uuid4()), 1)
 
 
 def sync(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

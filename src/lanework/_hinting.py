@@ -26,23 +26,32 @@ class Hinter:
     def send(self, lane: str) -> None:
         if not self._add(lane):
             return
-        while batch := self._take():
-            with contextlib.suppress(Exception):
-                for name in batch:
-                    self._app._run(hint(name))
+        try:
+            while batch := self._take():
+                with contextlib.suppress(Exception):
+                    for name in batch:
+                        self._app._run(hint(name))
+        except BaseException:  # interrupted: whoever comes next must not leave his hint to nobody
+            self._sending = False
+            raise
 
     def asend(self, lane: str) -> None:
         """Does not wait: the submit is answered when it is stored."""
         if self._add(lane):
             task = asyncio.get_running_loop().create_task(self._asend())
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._sent)
 
     async def _asend(self) -> None:
         while batch := self._take():
             with contextlib.suppress(Exception):
                 for name in batch:
                     await self._app._arun(hint(name))
+
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():  # by the end of its loop, perhaps before its first step
+            self._sending = False
 
     def _add(self, lane: str) -> bool:
         """True if the caller is the one who sends."""

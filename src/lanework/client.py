@@ -17,7 +17,7 @@ from lanework._hinting import Hinter
 from lanework._loading import Target
 from lanework._store import callers, submits
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.reads import cancel, finished_jobs, get_job, job_attempts, job_logs, list_jobs
+from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
@@ -105,10 +105,10 @@ class Lanework(Declares):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, job_id: int) -> JobInfo:
-        return _found(job_id, self._run(get_job(job_id)))
+        return _answered(job_id, self._run(get_job(job_id)))
 
     async def aget(self, job_id: int) -> JobInfo:
-        return _found(job_id, await self._arun(get_job(job_id)))
+        return _answered(job_id, await self._arun(get_job(job_id)))
 
     def list(self, **filters: Any) -> builtins.list[JobInfo]:
         """Newest first. Filters: status, type, lane (one or several), owner, tag, error_class, created_after, before, limit.
@@ -234,7 +234,7 @@ class Lanework(Declares):
     def _wait(self, job_id: int, timeout: float | None) -> JobInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if self._run(finished_jobs([job_id])):
+            if _answered(job_id, self._run(is_finished(job_id))):
                 return self.get(job_id)
             time.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -242,7 +242,7 @@ class Lanework(Declares):
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo:
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if await self._arun(finished_jobs([job_id])):
+            if _answered(job_id, await self._arun(is_finished(job_id))):
                 return await self.aget(job_id)
             await asyncio.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -308,13 +308,7 @@ class Lanework(Declares):
         return f"<Lanework {len(self.handlers)} jobs, {(self.settings.dsn and 'PostgreSQL') or 'embedded PostgreSQL'}>"
 
 
-def _found(job_id: int, info: JobInfo | None) -> JobInfo:
-    if info is None:
-        raise JobNotFound(f"there is no job {job_id}")
-    return info
-
-
-def _answered(job_id: int, answer: str | None) -> str:
+def _answered(job_id: int, answer: T | None) -> T:
     if answer is None:
         raise JobNotFound(f"there is no job {job_id}")
     return answer
@@ -342,8 +336,8 @@ def _next(job_id: int, pause: float, deadline: float | None, timeout: float | No
 
 
 def _list(
-    *, status: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, lane: str | Sequence[str] | None = None,
-    owner: str | None = None, tag: str | None = None, error_class: str | None = None, created_after: datetime | None = None,
+    *, status: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None,
+    lane: str | Sequence[str] | None = None, owner: str | None = None, tag: str | None = None, error_class: str | None = None, created_after: datetime | None = None,
     before: int | None = None, limit: int = 100,
 ) -> Verb[list[JobInfo]]:  # fmt: skip
     statuses = _several(status)

@@ -21,7 +21,7 @@ class Table:
     """The hot table in one of its conditions, and the verbs that must not read all of it."""
 
     def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+        self.engine, self.batch = engine, 10
         self.lane = engine.lane("l", None)
         self.kinds = [engine.type("a", "l"), engine.type("b", "l"), engine.type("c", "l", concurrency=1000)]
         self.worker, self.victim = engine.worker(), engine.worker()
@@ -43,15 +43,19 @@ class Table:
         self.engine.rows("update lanework.jobs set run_at = run_at + interval '1 day' where status = 'scheduled'")
 
     def drain(self) -> None:
+        """A quiet queue, as the statistics know it: three jobs, all of them delayed."""
         for name in ("jobs", "claims", "stops", "lane_use", "type_use", "keys"):
             self.engine.rows(f"delete from lanework.{name}")
-            self.engine.rows(f"vacuum analyze lanework.{name}")
+        for _ in range(3):
+            self.engine.rows("select lanework.enqueue('a', run_at => now() + interval '1 day')")
+        self.engine.rows("vacuum analyze")
 
-    def claims(self, worker: int, count: int = 10) -> list[Claim]:
-        for _ in range(count):
+    def claims(self, worker: int) -> list[Claim]:
+        self.engine.beat(self.worker)  # nothing is left from the verb before
+        for _ in range(self.batch):
             self.engine.enqueue("a", priority=100)
-        claims = self.engine.claim(worker, self.lane, self.kinds[0], want=count)
-        assert len(claims) == count
+        claims = self.engine.claim(worker, self.lane, self.kinds[0], want=self.batch)
+        assert len(claims) == self.batch
         return claims
 
     def pages(self, sql: str, *args: object) -> int:
@@ -60,14 +64,13 @@ class Table:
         return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
 
     def verbs(self) -> Iterator[tuple[str, Callable[[], int]]]:
-        ids = "select * from lanework.{}(%s, %s::bigint[], %s::int[], %s::uuid[], {})"
         for name, kinds in (("one type", self.kinds[:1]), ("two types", self.kinds[:2]), ("a capped type", self.kinds)):
             yield f"claim {name}", lambda kinds=kinds: self._claim(kinds)  # type: ignore[misc]
-        yield "completed", lambda: self._ended(ids.format("completed", "array_fill('1'::text, array[10])"))
-        yield "settle", lambda: self._ended(ids.format("settle", "array_fill('{\"action\": \"retry\", \"uses_try\": true}'::jsonb, array[10])"))
-        yield "write_logs", lambda: self._written("write_logs(%s::bigint[], %s::int[], %s::uuid[], '{}', '{}', '{}', '{}')")
-        yield "write_progress", lambda: self._written("write_progress(%s::bigint[], %s::int[], %s::uuid[], '{}', array_fill(''::text, array[10]), '{}')")
-        yield "promote", lambda: self.pages("select * from lanework.promote(10)")
+        yield "completed", lambda: self._ended("completed", "'1'::text")
+        yield "settle", lambda: self._ended("settle", """'{"action": "retry", "uses_try": true}'::jsonb""")
+        yield "write_logs", lambda: self._written("write_logs", "'{}', '{}', '{}', '{}'")
+        yield "write_progress", lambda: self._written("write_progress", f"'{{}}', array_fill(''::text, array[{self.batch}]), '{{}}'")
+        yield "promote", self._promote
         yield "look", lambda: self.pages("select * from lanework.look(null, %s)", self.kinds)
         yield "beat", self._beat
         yield "sweep", self._sweep
@@ -94,11 +97,18 @@ class Table:
         claims = self.claims(self.worker)
         return [c.id for c in claims], [c.attempt for c in claims], [c.claim_id for c in claims]
 
-    def _ended(self, call: str) -> int:
-        return self.pages(call, self.worker, *self._columns())
+    def _ended(self, verb: str, each: str) -> int:
+        values = f"array_fill({each}, array[{self.batch}])"
+        return self.pages(f"select * from lanework.{verb}(%s, %s::bigint[], %s::int[], %s::uuid[], {values})", self.worker, *self._columns())
 
-    def _written(self, call: str) -> int:
-        return self.pages(f"select * from lanework.{call}", *self._columns())
+    def _written(self, verb: str, more: str) -> int:
+        return self.pages(f"select * from lanework.{verb}(%s::bigint[], %s::int[], %s::uuid[], {more})", *self._columns())
+
+    def _promote(self) -> int:
+        for claim in self.claims(self.worker):
+            self.engine.settle(self.worker, claim, action="snooze", delay_s=0.001)
+        self.engine.rows("select pg_sleep(0.005)")
+        return self.pages("select * from lanework.promote(100)")
 
     def _beat(self) -> int:
         for claim in self.claims(self.worker):
@@ -109,6 +119,9 @@ class Table:
     def _sweep(self) -> int:
         for claim in self.claims(self.worker):
             self.engine.cancel(claim.id)
+        for _ in range(self.batch):
+            self.engine.enqueue("a", max_age="1 ms")
+        self.engine.rows("select pg_sleep(0.005)")
         return self.pages("select * from lanework.sweep()")
 
     def _end_worker(self) -> int:
@@ -129,11 +142,13 @@ def test_no_verb_reads_the_whole_table(database: str) -> None:
             table.kill_most()
             seen["mostly dead"] = table.measured()
         table.engine = Engine(db)
-        # its plans are those of a queue that was drained, vacuumed and found empty
+        # a session whose plans are those of a quiet queue, before the next analysis
         table.drain()
+        table.batch = 1
         table.measured()
         table.fill()
-        seen["filled after it was known as empty"] = table.measured()
+        table.batch = 10
+        seen["filled after a quiet time"] = table.measured()
     print(seen)
     high = {f"{name}, {state}": pages for state, verbs in seen.items() for name, pages in verbs.items() if pages > PAGES}
     assert high == {}, f"pages touched, of at most {PAGES}: {high}"

@@ -92,8 +92,8 @@ class Home:
 
     def check_sockets(self) -> None:
         """A server in a socket folder of somebody else would not be ours."""
-        if os.path.lexists(self.sockets):
-            _must_belong_to(self.sockets, self.account.uid)
+        with contextlib.suppress(FileNotFoundError):
+            _must_belong_to(self.sockets, self.account.uid, os.geteuid())
 
     def remove_sockets(self) -> None:
         """A folder outside of our own is not left lying about."""
@@ -108,8 +108,9 @@ class Home:
     def make_server_folder(self, place: Path) -> None:
         if not os.path.lexists(place):
             place.mkdir(mode=0o700)
-            self.account.adopt(place)
-        _must_belong_to(place, self.account.uid)
+        # Between the two it is ours; also for good, if we died there.
+        _must_belong_to(place, self.account.uid, os.geteuid())
+        self.account.adopt(place)
 
     def write(self, name: str, text: str, *, for_server: bool = True) -> Path:
         """Write a file, whole or not at all."""
@@ -140,13 +141,13 @@ def _let_pass(folder: Path, server: Account) -> None:
     folder.chmod(0o710 if server.borrowed else 0o700)
 
 
-def _must_belong_to(folder: Path, uid: int) -> None:
+def _must_belong_to(folder: Path, *owners: int) -> None:
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
         raise EmbeddedError(f"{folder} should be a folder of the embedded PostgreSQL, and is none. Move it away.")
-    if found.st_uid != uid:
+    if found.st_uid not in owners:
         raise EmbeddedError(
-            f"{folder} belongs to {name_of(found.st_uid)}, but {name_of(uid)} needs it. "
+            f"{folder} belongs to {name_of(found.st_uid)}, but {name_of(owners[0])} needs it. "
             f"Work as {name_of(found.st_uid)}, or choose another folder with LANEWORK_DATA, or set LANEWORK_DSN."
         )
     if found.st_mode & 0o022:

@@ -21,7 +21,7 @@ from lanework._store.claims import Held, settle
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.workers import Signal, beat, end_worker, overdue, prune, tend, upkeep
 from lanework.config import Settings
-from lanework.retries import TIMED_OUT, Verdict
+from lanework.retries import STALLED, TIMED_OUT, Verdict
 
 logger = logging.getLogger("lanework")
 
@@ -48,6 +48,7 @@ class Guard:
         self.leaving: str | None = None
         self._left = asyncio.Event()
         self.killed_because: str | None = None
+        self._overruled = 0
         self.last_tick = time.monotonic()
         self.settings = Settings()
         self._lease: embedded.Lease | None = None
@@ -114,7 +115,7 @@ class Guard:
                 case "c":
                     self.open.discard(int(rest))
                 case "t":
-                    self.last_tick = time.monotonic()
+                    self.last_tick, self._overruled = time.monotonic(), 0
                 case "p":
                     self.children.add(int(rest))
                 case "x":
@@ -171,23 +172,31 @@ class Guard:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
 
-    async def stand_in(self, signals: list[Signal], keeper: AsyncKeeper) -> None:
+    async def stand_in(self, keeper: AsyncKeeper) -> None:
         """Deadlines and cancels while the worker's loop is stuck: children are killed, other bodies fenced in the database."""
         rows = await keeper.run(overdue(self.worker_id, STUCK_GRACE))
-        ends = [(Held(row[0], row[1], row[2]), _timed_out(row[5])) for row in rows]
+        ends = [(Held(id, attempt, claim), _verdict(timeout, kind, reason)) for id, attempt, claim, timeout, kind, reason in rows]
         for held, _ in ends:
             if held.id in self.jobs_of:
                 kill_group(self.jobs_of[held.id])
         if ends:
             await keeper.run(settle(self.worker_id, ends))
-        if self._supervised and ends and time.monotonic() - self.last_tick > KILL_STUCK_AFTER:
-            self.kill_worker(f"its event loop was blocked past the timeout of job {ends[0][0].id}")
+            self._overruled = self._overruled or ends[0][0].id
+        if self._supervised and self._overruled and time.monotonic() - self.last_tick > KILL_STUCK_AFTER:
+            self.kill_worker(f"its event loop was blocked, by job {self._overruled} it seems")
 
     def is_stopped(self) -> bool:
         return state_of(self._pid) in ("T", "t")
 
 
-def _timed_out(timeout: float) -> Verdict:
+def _verdict(timeout: float | None, kind: str | None, reason: str | None) -> Verdict:
+    match kind:
+        case "cancel":
+            return Verdict("cancel", reason=reason)
+        case "expired":
+            return Verdict("fail", error_class="timeout", error_code=TIMED_OUT, error=reason)
+        case "stalled":
+            return Verdict("retry", delay_s=1.0, uses_try=True, error_class="stalled", error_code=STALLED, error=reason)
     text = f"ran longer than its timeout of {timeout} s, and its process could not be asked to stop it"
     return Verdict("retry", delay_s=1.0, uses_try=True, error_class="timeout", error_code=TIMED_OUT, error=text)
 
@@ -224,7 +233,7 @@ class Beats(Service):
             guard.tell(line("k"))
         self._pass_on(signals)
         if guard.is_stuck and guard.open:
-            await guard.stand_in(signals, self._keeper)
+            await guard.stand_in(self._keeper)
         return settings.beat if guard.open else settings.idle_beat
 
     def _pass_on(self, signals: list[Signal]) -> None:

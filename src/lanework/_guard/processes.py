@@ -85,7 +85,7 @@ async def wait_for_death(pid: int) -> None:
     except ProcessLookupError:
         return
     except (AttributeError, OSError):
-        while not is_gone(pid):
+        while not is_gone(pid):  # noqa: ASYNC110 - there is nothing else to wait on
             await asyncio.sleep(0.2)
         return
     loop, gone = asyncio.get_running_loop(), asyncio.Event()

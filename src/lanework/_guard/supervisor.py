@@ -56,7 +56,7 @@ class Supervisor:
     async def _one_life(self) -> tuple[int, bool]:
         ours, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            self._process = subprocess.Popen(  # noqa: S603, ASYNC220 - our own interpreter; it starts once
                 [sys.executable, "-m", "lanework._worker", json.dumps(self._arguments)],
                 pass_fds=[theirs.fileno()], env={**os.environ, GUARD_FD: str(theirs.fileno())}, start_new_session=True,
             )  # fmt: skip

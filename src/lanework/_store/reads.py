@@ -42,8 +42,9 @@ def _list(values: Sequence[str] | None) -> list[str] | None:
     return None if values is None else list(values)
 
 
-def finished_jobs(ids: Sequence[int]) -> Verb[set[int]]:
-    return verb("finished_jobs", lambda found: {row[0] for row in found}, ids=list(ids))
+def is_finished(id: int) -> Verb[bool | None]:
+    """None: there is no such job."""
+    return verb("is_finished", scalar, id=id)
 
 
 def cancel(id: int, by: str, reason: str) -> Verb[str | None]:

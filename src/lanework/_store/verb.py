@@ -11,8 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.rows import tuple_row
 
-from lanework.errors import BY_CODE, DatabaseUnavailable, InvalidJob, LaneworkError, SchemaError
+from lanework.errors import BY_CODE, DatabaseUnavailable, InvalidJob, InvalidLane, LaneworkError, SchemaError
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -52,7 +53,9 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
     for left in reversed(range(_RETRIES)):
         with translated():
             try:
-                cursor = conn.execute(verb.sql, verb.params)
+                # not `conn.execute`: a caller's connection makes cursors and rows to its own taste
+                cursor = psycopg.Cursor(conn, row_factory=tuple_row)
+                cursor.execute(verb.sql, verb.params)
                 return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
@@ -64,7 +67,8 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
     for left in reversed(range(_RETRIES)):
         with translated():
             try:
-                cursor = await conn.execute(verb.sql, verb.params)
+                cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
+                await cursor.execute(verb.sql, verb.params)
                 return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
@@ -87,7 +91,7 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
     state = error.sqlstate or ""
     message = (error.diag.message_primary or str(error)).strip()
     if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
-        if issubclass(kind, InvalidJob):
+        if issubclass(kind, (InvalidJob, InvalidLane)):
             return kind(message, field=message.split(":", 1)[0] if ":" in message else "")
         return kind(message)
     if isinstance(error, (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName, pg.UndefinedColumn)):

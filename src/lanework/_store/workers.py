@@ -85,7 +85,7 @@ def upkeep() -> Verb[list[Row]]:
 
 
 def overdue(worker: int, grace: float) -> Verb[list[Row]]:
-    """Runs over their type's timeout: (id, attempt, claim, executor, age, timeout)."""
+    """Runs that should have ended `grace` seconds ago: (id, attempt, claim, timeout, kind of the stop, its reason)."""
     return verb("overdue", rows, worker=worker, grace=grace)
 
 

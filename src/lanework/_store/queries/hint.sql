@@ -1,0 +1,1 @@
+select lanework.hint(%(lane)s::text)

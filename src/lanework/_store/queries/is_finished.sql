@@ -1,0 +1,1 @@
+select status in ('completed', 'failed', 'cancelled') from lanework.all_jobs where id = %(id)s
