@@ -68,7 +68,8 @@ class Settings:
             raise ConfigError(f"migrate: expected 'auto' or 'check', got {self.migrate!r}")
         if self.fence_after >= self.expiry:
             raise ConfigError(
-                f"fence_after ({self.fence_after} s) must be below expiry ({self.expiry} s): a worker stops its jobs before others may take them"
+                f"fence_after ({self.fence_after} s) must be below expiry ({self.expiry} s): "
+                "a worker stops its jobs before others may take them"
             )
 
     @classmethod

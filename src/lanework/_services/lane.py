@@ -18,6 +18,7 @@ from uuid import uuid4
 import psycopg
 
 from lanework._codec import clean_text
+from lanework._failpoints import reach
 from lanework._pools.base import Executor
 from lanework._services.positions import Positions
 from lanework._services.recorder import Recorder
@@ -151,7 +152,13 @@ class Lane(Service):
         started, self._hungry = time.monotonic(), False
         self._told = self.taken
         try:
-            answer = await self.keeper.run(self._verb(claim, no, want, done, from_top))
+            verb = self._verb(claim, no, want, done, from_top)
+            await reach("before_claim")
+            answer = await self.keeper.run(verb)
+            if answer.claimed:
+                await reach("after_claim_commit")
+            if done:
+                await reach("after_finish_commit")
         except BaseException as error:
             if no:
                 self.host.close_claim(no)
@@ -276,6 +283,7 @@ class Lane(Service):
         batch, self._ended = self._ended[:BIGGEST_CLAIM], self._ended[BIGGEST_CLAIM:]
         batch.sort(key=lambda item: item[0].held.id)
         try:
+            await reach("before_settle")
             answers = await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
         except BaseException:
             self._ended = batch + self._ended
