@@ -85,10 +85,14 @@ class Lanework(Declares):
             prepared.release()
 
     async def aclose(self) -> None:
+        await self._close_loop()
+        await asyncio.to_thread(self.close)
+
+    async def _close_loop(self) -> None:
+        """Closes the connections that belong to this event loop."""
         keeper = self._keepers.pop(asyncio.get_running_loop(), None)
         if keeper is not None:
             await keeper.close()
-        await asyncio.to_thread(self.close)
 
     def worker(self, *, lanes: Sequence[str] | None = None, name: str | None = None, **settings: Any) -> Worker:
         """`async with app.worker():` works jobs in this process for as long as the block lasts."""

@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -51,7 +50,7 @@ class Worker:
 
     def __init__(self, app: Lanework, *, lanes: Sequence[str] | None = None, name: str | None = None, **settings: Any) -> None:
         self.app = app
-        self.settings = replace(app.settings, **settings) if settings else app.settings
+        self.settings = app.settings.changed(**settings)
         self.lane_names = None if lanes is None else list(lanes)
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.worker_id = 0
@@ -348,4 +347,3 @@ class Worker:
             ],
             "lanes": {lane.name: {"used": lane.used, "capacity": self.capacity(lane)} for lane in self.lanes.values()},
         }
-

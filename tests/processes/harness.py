@@ -115,11 +115,12 @@ class Site:
     def start(self, name: str = "", *, lanes: Iterable[str] = (), wait: bool = True, **env: str) -> Process:
         """`lanework worker`; comes back when it is ready to claim."""
         chosen = ["--lanes", ",".join(lanes)] if lanes else []
-        command = ["lanework", "worker", "tests.processes.jobs:app", *chosen]
-        return self._start(name, command, "--name", env, wait=wait)
+        command = ["lanework", "worker", "tests.processes.jobs:app", *chosen, "--name"]
+        return self._start(name, command, env, wait=wait)
 
-    def start_inside(self, name: str = "", **env: str) -> Process:
-        return self._start(name, ["tests.processes.inside"], "", env, wait=True)
+    def start_inside(self, *, lane: str = "", **env: str) -> Process:
+        """A worker in an application, with a companion."""
+        return self._start("", ["tests.processes.inside"], env, wait=True, after=[lane] if lane else [])
 
     def start_many(self, count: int, **env: str) -> list[Process]:
         started = [self.start(wait=False, **env) for _ in range(count)]
@@ -127,9 +128,11 @@ class Site:
             self.until(one.ready, f"{one.name} to start", 60)
         return started
 
-    def _start(self, name: str, command: list[str], option: str, env: dict[str, str], *, wait: bool) -> Process:
+    def _start(
+        self, name: str, command: list[str], env: dict[str, str], *, wait: bool, after: Iterable[str] = ()
+    ) -> Process:
         name = name or f"w{len(self._processes) + 1}"
-        arguments = [sys.executable, "-m", *command, *([option] if option else []), name]
+        arguments = [sys.executable, "-m", *command, name, *after]
         with (self.folder / f"{name}.log").open("ab") as log:
             popen = subprocess.Popen(
                 arguments, cwd=ROOT, env=self._environment(env), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -143,8 +146,8 @@ class Site:
 
     def _environment(self, env: dict[str, str]) -> dict[str, str]:
         path = os.pathsep.join([str(ROOT / "tests/processes/early"), str(ROOT)])
-        plant = {"LANEWORK_TEST_PLANT": self.plant} if self.plant else {}
-        return {**os.environ, **SCALE, "LANEWORK_DSN": self.dsn, FOLDER: str(self.folder), "PYTHONPATH": path, **plant, **env}
+        ours = {"LANEWORK_DSN": self.dsn, FOLDER: str(self.folder), "PYTHONPATH": path, "LANEWORK_TEST_PLANT": self.plant}
+        return {**os.environ, **SCALE, **ours, **env}
 
     def close(self) -> None:
         """Ends whatever was started for this site, whosever child it has become."""

@@ -152,7 +152,9 @@ async def stubborn(ctx: Context) -> None:
 @job("endless_thread_timeout", executor="thread", timeout=0.5, max_tries=1)
 def endless_thread(ctx: Context) -> None:
     note(ctx, "start")
-    wait_for("give-up")
+    while not gate("give-up").exists():
+        note(ctx, "alive")
+        time.sleep(0.02)
     note(ctx, "end")
 
 
@@ -237,7 +239,7 @@ def hungry(ctx: Context) -> None:
         time.sleep(0.02)
 
 
-@job(executor="process")
+@job("with_family", "with_family_too", executor="process")
 def with_family(ctx: Context) -> None:
     """Starts programs that outlive it, one in its group and one in a session of its own. Each notes that it lives."""
     script = (

@@ -284,7 +284,7 @@ class Lane(Service):
         batch.sort(key=lambda item: item[0].held.id)
         try:
             await reach("before_settle")
-            answers = await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
+            answers = await self._settle_or_split(batch)
         except BaseException:
             self._ended = batch + self._ended
             raise
@@ -296,6 +296,21 @@ class Lane(Service):
         for run, _ in batch:
             self._settled_some(run.no)
         await self._announce(answers)
+
+    async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:
+        """A verdict that the database refuses must not keep the others from being stored."""
+        try:
+            return await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
+        except psycopg.Error as error:
+            if is_outage(error):
+                raise
+            logger.error("lane %s: an outcome was refused (%s); looking for the one at fault", self.name, error)
+            if len(batch) == 1:
+                text = clean_text(f"its outcome cannot be stored: {error}", 4000)
+                refused = Verdict("fail", error_class="permanent", error=text, error_code=InvalidResult.code)
+                return await self.keeper.run(settle(self.host.worker_id, [(batch[0][0].held, refused)]))
+            half = len(batch) // 2
+            return [*await self._settle_or_split(batch[:half]), *await self._settle_or_split(batch[half:])]
 
     async def _announce(self, answers: list[Settled]) -> None:
         if any(answer.next == "approved" for answer in answers):
