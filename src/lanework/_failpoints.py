@@ -8,8 +8,12 @@ name=action, each time the point is reached, or only the first n times with `*n`
     sleep:S     the round waits S seconds; everything else goes on
     kill        SIGKILL to this process
 
-The points: `before_claim`, a round's call is made up and not yet sent; `after_claim_commit`, jobs are claimed and the answer is here;
-`after_finish_commit`, finishes are stored and the answer is here; `before_settle`, a run has ended in another way and nobody knows yet.
+The points:
+
+    before_claim          a round's call is made up and not yet sent
+    after_claim_commit    jobs are claimed, and the answer is here
+    after_finish_commit   finishes are stored, and the answer is here
+    before_settle         runs have ended in another way, and nobody knows it yet
 """
 
 from __future__ import annotations

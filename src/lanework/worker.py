@@ -163,17 +163,27 @@ class Worker:
             await pool.stop()
         with contextlib.suppress(Exception):
             await self.app.hooks.run(self.app.hooks.stop)
-        if left:
-            # their threads go on: what they hold is given back by the guard, when this process is dead
-            logger.warning("%d jobs in threads did not end; they are given back when this process has ended", left)
-        else:
-            with contextlib.suppress(Exception):
-                await self.keeper.run(end_worker(self.worker_id, state="stopped", because="stopped", suspect=False))
-            await self.guard.leave("stopped", timeout=10.0)
-        await self.keeper.close()
         _capture.uninstall()
         self.app._workers.remove(self)
         self._state = "stopped"
+        if left:
+            logger.warning("%d jobs did not end; they are given back when they have, or when this process has", left)
+            self.guard.leaving("stopped")
+            self._retiring = asyncio.ensure_future(self._end_later())
+        else:
+            await self._end()
+
+    async def _end(self) -> None:
+        with contextlib.suppress(Exception):
+            await self.keeper.run(end_worker(self.worker_id, state="stopped", because="stopped", suspect=False))
+        await self.guard.leave("stopped", timeout=10.0)
+        await self.keeper.close()
+
+    async def _end_later(self) -> None:
+        """An application goes on when its worker has stopped, and so do bodies that cannot be ended."""
+        while any(lane.used for lane in self.lanes.values()):
+            await asyncio.sleep(0.1)
+        await self._end()
 
     async def _quiet(self, seconds: float) -> bool:
         """True once no lane has anything left; polled, since a lane's end is rare and a few milliseconds do not matter."""
