@@ -290,7 +290,8 @@ def test_a_types_own_concurrency_beside_its_lanes_slots(app: Lanework) -> None:
             narrow = Bodies(app, "narrow", lane="a", concurrency=2)
             wide = Bodies(app, "wide", lane="a")
             async with app.worker() as one, app.worker() as two:
-                counted(one), counted(two)
+                counted(one)
+                counted(two)
                 await narrow.jobs["narrow"].asubmit_many([()] * 8)
                 await wide.jobs["wide"].asubmit_many([()] * 8)
                 await wide.until(wide=4)

@@ -12,9 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lanework import _capture
+from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._guard.link import GuardLink
 from lanework._loading import in_child
-from lanework._pools.base import Executor, Unavailable
+from lanework._pools.base import Executor, StartedFirst, Unavailable
 from lanework._pools.process import ProcessPool
 from lanework._pools.thread import ThreadPool
 from lanework._services.lane import Lane
@@ -87,6 +88,10 @@ class Worker:
         dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
+        for handler in self._types.values():
+            if handler.executor not in (*BUILT_IN, *self.app.executors):
+                known = ", ".join((*BUILT_IN, *self.app.executors))
+                raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
         await self._run_start_hooks()
@@ -331,6 +336,8 @@ class Worker:
     def _make_pool(self, lane: Lane, kind: str) -> Executor:
         if kind == "thread":
             return ThreadPool(self.settings.max_threads, name=lane.name)
+        if kind in self.app.executors:
+            return StartedFirst(self.app.executors[kind](lane.name))
         target = self.app._target
         if target is None:
             return Unavailable(
