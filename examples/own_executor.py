@@ -42,12 +42,10 @@ def render(ctx: Context, scene: str) -> str:
 
 
 async def main() -> None:
-    jobs = await render.asubmit_many([("hill",), ("lake",)])
-    async with app.worker():
-        for job in jobs:
+    async with app, app.worker():
+        for job in await render.asubmit_many([("hill",), ("lake",)]):
             print(await job.aresult(timeout=30))
 
 
 if __name__ == "__main__":
     asyncio.run(main())
-    app.close()

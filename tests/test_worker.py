@@ -220,11 +220,8 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
             ended = dict(zip([kind for kind in kinds if kind not in waits], found, strict=True))
             assert [info.status for info in found if info.payload["kind"] == "good"] == ["completed"] * 100
             for kind in ("NUL", "surrogate", "NaN", "infinite", "too big", "deep", "no JSON", "only PostgreSQL refuses"):
-                assert (ended[kind].status, ended[kind].error_class, ended[kind].error_code) == (
-                    "failed",
-                    "permanent",
-                    "LW-410",
-                ), kind
+                info = ended[kind]
+                assert (info.status, info.error_class, info.error_code) == ("failed", "permanent", "LW-410"), kind
             assert (ended["cancel"].status, ended["cancel"].error) == ("cancelled", "\\x00\\ud800")
             assert ended["snooze"].result == "again"
             assert (await app.aget(handles[kinds.index("snooze for ever")].id)).status == "scheduled"
