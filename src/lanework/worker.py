@@ -186,7 +186,7 @@ class Worker:
 
     async def _end_later(self) -> None:
         """An application goes on when its worker has stopped, and so do bodies that cannot be ended."""
-        while any(lane.used for lane in self.lanes.values()):
+        while any(lane.used for lane in self.lanes.values()):  # noqa: ASYNC110 - nothing else tells
             await asyncio.sleep(0.1)
         await self._end()
 

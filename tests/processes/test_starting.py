@@ -71,6 +71,6 @@ def test_clocks_of_workers_do_not_matter(site: Site) -> None:
     assert site.sql.rows("select name, ended_because from lanework.workers where state <> 'active'") == []
 
 
-def skewed(by: str) -> dict[str, str]:
+def skewed(by: str) -> dict[str, Any]:
     preload = ":".join(filter(None, [str(FAKETIME), os.environ.get("LD_PRELOAD", "")]))
     return {"LD_PRELOAD": preload, "FAKETIME": by, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}
