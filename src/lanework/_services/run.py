@@ -145,6 +145,7 @@ class Run:
 
     def _give_up(self) -> None:
         if self.task is not None and not self.task.done():
+            self.task.cancel()  # once more: the first one may have met an answer and been swallowed
             logger.warning(
                 "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
             )
