@@ -113,6 +113,8 @@ class Worker:
             service.start()
         self._state = "running"
         self.app._workers.append(self)
+        lanes = ", ".join(self.lane_names) if self.lane_names else "all lanes"
+        logger.info("worker %s (%s) serves %s: %d job types", self.worker_id, self.name, lanes, len(self._types))
 
     async def _enter(self) -> None:
         """A row of our own, and a guard that beats for it, before anything is claimed."""
@@ -340,12 +342,12 @@ class Worker:
             return StartedFirst(self.app.executors[kind](lane.name))
         target = self.app._target
         if target is None:
-            return Unavailable(
-                ConfigError(
-                    "executor='process' needs an application that another process can import: "
-                    "assign it to a name at the top level of a module or script"
-                )
+            missing = ConfigError(
+                "executor='process' needs an application that another process can import: "
+                "assign it to a name at the top level of a module or script"
             )
+            missing.error_class = "permanent"  # type: ignore[attr-defined]
+            return Unavailable(missing)
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
             on_spawn=self.guard.child_started, on_exit=self.guard.child_gone, on_job=self.guard.runs_job,

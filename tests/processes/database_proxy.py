@@ -69,7 +69,8 @@ class Proxy:
 
     @property
     def dsn(self) -> str:
-        return make_conninfo(**{**self._given, "host": "127.0.0.1", "port": self._port})
+        ours: dict[str, Any] = {"host": "127.0.0.1", "port": self._port, "sslmode": "disable", "gssencmode": "disable"}
+        return make_conninfo(**{**self._given, **ours})
 
     # -- faults ----------------------------------------------------------------------------------------------------------
 
@@ -93,7 +94,7 @@ class Proxy:
         self._do(self._cut())
 
     def is_swallowed(self, statement: bytes) -> bool:
-        return any([rule.takes(statement) for rule in self._rules])
+        return sum(rule.takes(statement) for rule in self._rules) > 0  # all of them count
 
     # -- its own thread --------------------------------------------------------------------------------------------------
 

@@ -118,7 +118,7 @@ begin
     ), noted as (
         insert into lanework.attempts
         select g.id, g.attempt, g.worker_id, g.claimed_at, v_now,
-               case when g.next = 'cancelled' then 'cancelled' else g.v ->> 'action' end, g.v ->> 'error_class',
+               case g.next when 'cancelled' then 'cancelled' when 'failed' then 'fail' else g.v ->> 'action' end, g.v ->> 'error_class',
                g.v ->> 'error_code', g.v ->> 'error', g.v ->> 'traceback', g.v ->> 'cause'
         from judged g
         on conflict do nothing
