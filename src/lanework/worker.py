@@ -94,7 +94,8 @@ class Worker:
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
-        await self._run_start_hooks()
+        if not await self._run_start_hooks():
+            return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
         self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines)
@@ -126,18 +127,20 @@ class Worker:
         )  # fmt: skip
         self.guard.hello(self.worker_id)
 
-    async def _run_start_hooks(self) -> None:
-        """A worker whose start hook fails takes no job: it says so and tries again."""
+    async def _run_start_hooks(self) -> bool:
+        """A worker whose start hook fails takes no job: it says so and tries again, until it is told to drain."""
         pause = 1.0
-        while True:
+        while not self.draining.is_set():
             try:
                 await self.app.hooks.run(self.app.hooks.start)
-                return
+                return True
             except Exception as error:
                 self._state = f"start hook failed: {error}"
                 logger.exception("a start hook failed; this worker takes no jobs until it succeeds")
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, 60.0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.draining.wait(), pause)
+            pause = min(pause * 2, 60.0)
+        return False
 
     async def run(self) -> None:
         """Works until it is told to drain."""

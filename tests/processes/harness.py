@@ -200,9 +200,7 @@ class Site:
 
     def completed(self, *ids: int, seconds: float = 60) -> list[Any]:
         ended = self.ended(*ids, seconds=seconds)
-        others = [
-            f"{one.id} {one.type} {one.status} {one.error_class}: {one.error}" for one in ended if one.status != "completed"
-        ]
+        others = [f"{one.id} {one.type} {one.status} {one.error_class}: {one.error}" for one in ended if one.status != "completed"]
         assert not others, "\n".join([*others, self.explain()])
         return ended
 

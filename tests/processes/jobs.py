@@ -106,12 +106,13 @@ async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> 
 
 
 @job("writer_a", "writer_b", "writer_c", executor="thread")
-def writer(ctx: Context) -> str:
-    """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim."""
+def writer(ctx: Context, silent: bool = False) -> str:
+    """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim; or only the
+    last one, the finish."""
     note(ctx, "start")
     wait_for(f"attempt-{ctx.attempt}")
     mine = f"of attempt {ctx.attempt}"
-    for write in (partial(ctx.progress, 0.5), ctx.log, ctx.checkpoint):
+    for write in () if silent else (partial(ctx.progress, 0.5), ctx.log, ctx.checkpoint):
         try:
             write(mine)
         except Exception as error:

@@ -33,7 +33,11 @@ async def until(condition: Callable[[], Any], seconds: float = 60) -> None:
             await asyncio.sleep(0.01)
 
 
-LISTENERS = "application_name like 'lanework-%-listen' and datname = current_database()"
+KILL = (
+    b"select pg_terminate_backend(pid, 10000) from pg_stat_activity "
+    b"where application_name like 'lanework-%-listen' and datname = current_database()"
+)
+QUIET = b"""select lanework.enqueue('echo', '{"value": 1}', hint => false) from generate_series(1, 3)"""
 
 
 def test_a_listener_that_is_killed_costs_a_poll_and_comes_back(database: str) -> None:
@@ -41,16 +45,12 @@ def test_a_listener_that_is_killed_costs_a_poll_and_comes_back(database: str) ->
     async def main() -> None:
         async with Lanework(database) as app, await psycopg.AsyncConnection.connect(database, autocommit=True) as db:
             echo = echo_of(app)
-            async with app.worker() as worker:
+            async with app.worker(lanes=["work"]) as worker:
                 await until(lambda: worker.health()["listening"])
-                killed = await db.execute(
-                    f"select pg_terminate_backend(pid, 10000) from pg_stat_activity where {LISTENERS}".encode()
-                )
+                killed = await db.execute(KILL)
                 assert await killed.fetchall() == [(True,)]
                 # nobody hears of these: stored without a hint, as if it had been sent while nobody listened
-                quiet = await db.execute(
-                    "select lanework.enqueue('echo', '{\"value\": 1}', hint => false) from generate_series(1, 3)"
-                )
+                quiet = await db.execute(QUIET)
                 for (job_id,) in await quiet.fetchall():
                     assert (await app._await(job_id, timeout=30)).result == 1
                 await until(lambda: worker.health()["listening"])
@@ -82,7 +82,7 @@ def test_a_full_notification_queue_stops_no_submit(private_server: Callable[...,
         with psycopg.connect(server.dsn) as sleeper, psycopg.connect(server.dsn, autocommit=True) as db:
             async with Lanework(server.dsn, beat=0.2, idle_beat=0.2) as app:
                 echo = echo_of(app)
-                async with app.worker() as worker:
+                async with app.worker(lanes=["work"]) as worker:
                     await until(lambda: worker.health()["listening"])
                     sleeper.execute("listen lanework")
                     sleeper.commit()
