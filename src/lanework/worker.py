@@ -55,6 +55,8 @@ class Worker:
         self.lane_names = None if lanes is None else list(lanes)
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.worker_id = 0
+        #: After a lost answer: two beats, and some.
+        self.doubt_s = 2 * self.settings.beat + 1.0
         self.lanes: dict[str, Lane] = {}
         self.draining = asyncio.Event()
         self._calls = 0

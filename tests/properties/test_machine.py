@@ -51,7 +51,6 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
-    "tries never run out": ("settle", "h.new_tries >= h.max_tries", "false"),
 }
 
 

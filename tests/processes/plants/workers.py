@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from lanework._pools.base import Quarantined
-from lanework._store.verb import Verb
 from tests.processes.plants import a_plant, put
 
 WORKER, LANE, RUN = "lanework.worker:Worker", "lanework._services.lane:Lane", "lanework._services.run:Run"
@@ -41,8 +40,6 @@ def claims_while_draining() -> None:
     """It says that it drains, and goes on as before."""
     put(WORKER, "capacity", lambda self, lane: 100)
     put(LANE, "draining", fixed(False))
-    sql = b"select set_config('lanework.said', %(worker)s::text, false)"
-    put("lanework.worker", "drain_worker", lambda worker: Verb(sql, {"worker": worker}, lambda rows: None))
 
 
 @a_plant
