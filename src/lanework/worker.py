@@ -340,6 +340,16 @@ class Worker:
             self._pools[key] = self._make_pool(lane, kind)
         return self._pools[key]
 
+    @staticmethod
+    def boots(executor: Executor) -> bool:
+        """Says itself, by `on_job`, when a body begins."""
+        return isinstance(executor, ProcessPool)
+
+    def _runs_in_child(self, lane: Lane, pid: int, job_id: int) -> None:
+        self.guard.runs_job(pid, job_id)
+        if job_id in lane.runs:
+            lane.runs[job_id].begins()
+
     def _make_pool(self, lane: Lane, kind: str) -> Executor:
         if kind == "thread":
             return ThreadPool(self.settings.max_threads, name=lane.name)
@@ -355,7 +365,8 @@ class Worker:
             return Unavailable(missing)
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
-            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone, on_job=self.guard.runs_job,
+            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
+            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id),
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------

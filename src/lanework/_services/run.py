@@ -56,8 +56,8 @@ class Run:
             if checkpoint is not None:
                 self.context._saved = decode(checkpoint)
             arguments = decode(payload)
-            if self.handler.timeout is not None:
-                self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+            if not self.boots:
+                self.begins()
             if self.executor is None:
                 value = await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
             else:
@@ -82,6 +82,15 @@ class Run:
             if self._timer is not None:
                 self._timer.cancel()
             self.lane.body_ended(self)
+
+    def begins(self) -> None:
+        """The body begins now: its timeout counts from here. (The start of a cold child, its imports and hooks, do not count.)"""
+        if self.handler.timeout is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+
+    @property
+    def boots(self) -> bool:
+        return self.executor is not None and self.lane.host.boots(self.executor)
 
     def _call(self, arguments: dict[str, Any]) -> Call:
         row = self.row
