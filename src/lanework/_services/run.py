@@ -97,6 +97,8 @@ class Run:
         return Call(self.handler, self.context, arguments, row.version, row.id, row.attempt, self.held.claim, row.fence)
 
     async def _ended(self, value: Any) -> None:
+        if self.spoke:
+            await self.lane.recorder.drain(self.held)
         match value:
             case Done(result):
                 await self._complete(result)
