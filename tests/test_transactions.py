@@ -10,11 +10,12 @@ import psycopg
 import pytest
 
 from lanework import Context, IdempotencyConflict, InvalidJob, Job, JobNotFinished, JobNotFound, Lanework
-from tests.processes.database_callers import ASYNC_KINDS, COMMIT_TAKES_S, KINDS, async_unit_of, unit_of
+from tests.processes.database_callers import ASYNC_KINDS, KINDS, async_unit_of, unit_of
 
 Echo = Job[[int], int]
 #: Longer than any test waits: what starts sooner was started by a hint.
 LONG_POLL_MS = 120_000
+COMMIT_TAKES_S = 0.15
 
 
 @pytest.fixture
@@ -160,13 +161,13 @@ def test_a_commit_wakes_a_worker_that_polls_rarely(database: str, app: Lanework,
     app.lanes.set("default", poll_interval_ms=LONG_POLL_MS, max_slots=None)
 
     def blocking(kind: str, many: bool) -> int:
-        with unit_of(kind, database) as unit:
+        with unit_of(kind, database, commit_takes=COMMIT_TAKES_S) as unit:
             unit.begin()
             inside = echo.options(connection=unit.connection)
             if kind.endswith(" session"):
                 with unit.connection.begin_nested():
                     handle = inside.submit_many([(1,)])[0] if many else inside.submit(1)
-                time.sleep(COMMIT_TAKES_S)
+                time.sleep(COMMIT_TAKES_S)  # a hint that was sent too early is used up by then
             else:
                 handle = inside.submit_many([(1,)])[0] if many else inside.submit(1)
             unit.commit()

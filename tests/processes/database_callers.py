@@ -15,8 +15,8 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
-#: A hint that is sent before the commit is used up by then.
-COMMIT_TAKES_S = 0.15
+#: Seconds that a commit through SQLAlchemy takes: a hint that was sent before it is used up by then.
+takes = [0.0]
 
 
 @dataclass
@@ -48,10 +48,10 @@ def _engine(dsn: str, stack: ExitStack) -> Engine:
     commit = engine.dialect.do_commit
 
     def slow_commit(connection: Any) -> None:
-        time.sleep(COMMIT_TAKES_S)
+        time.sleep(takes[0])
         commit(connection)
 
-    engine.dialect.do_commit = slow_commit  # type: ignore[method-assign]
+    engine.dialect.do_commit = slow_commit  # type: ignore[assignment, method-assign]
     return engine
 
 
@@ -125,7 +125,8 @@ KINDS: dict[str, Callable[[str, ExitStack], Unit]] = {
 
 
 @contextmanager
-def unit_of(kind: str, dsn: str) -> Iterator[Unit]:
+def unit_of(kind: str, dsn: str, *, commit_takes: float = 0.0) -> Iterator[Unit]:
+    takes[0] = commit_takes
     with ExitStack() as stack:
         yield KINDS[kind](dsn, stack)
 

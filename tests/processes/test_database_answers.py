@@ -144,3 +144,28 @@ def test_a_finish_whose_answer_was_lost_is_not_taken_for_a_lost_claim(proxy: Pro
 
     asyncio.run(main())
     assert "superseded" not in caplog.text
+
+
+def test_an_answer_that_never_comes_is_given_up(proxy: Proxy, database: str) -> None:
+    # Red without the watchdog over each statement: the lane, or the heartbeat, waits for ever.
+    async def main() -> None:
+        async with Lanework(proxy.dsn, notify=False, beat=0.1, idle_beat=0.1, statement_timeout=1) as app:
+
+            @app.job("echo", lane="work", max_tries=1)
+            async def echo(ctx: Context, value: int) -> int:
+                return value
+
+            app.lane("work", max_slots=2, poll_interval_ms=50)
+            async with app.worker() as worker, asyncio.timeout(90):
+                verbs = ("complete_and_claim", "look", "beat")
+                rules = [proxy.swallow(f"lanework.{verb}", times=1, hangs=True) for verb in verbs]
+                handles = [await echo.asubmit(n) for n in range(4)]
+                assert [await one.aresult(timeout=60) for one in handles] == [0, 1, 2, 3]
+                while not all(rule.swallowed for rule in rules):
+                    await asyncio.sleep(0.01)
+                (before,) = await app.aworkers()
+                while (await app.aworkers())[0].seen_at <= before.seen_at:  # beats again
+                    await asyncio.sleep(0.05)
+                assert [one.id for one in await app.aworkers(ended=True)] == [worker.worker_id]
+
+    asyncio.run(main())
