@@ -197,7 +197,7 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
 
     monkeypatch.setattr(running, "encode", with_a_hole)
 
-    kinds = [*(["good"] * 50), *POISON, *(["good"] * 50)]
+    kinds = [*(["good"] * 50), *POISON, *(["loud", "good"] * 25)]
     inside: list[str] = []
     together = asyncio.Event()
 
@@ -207,9 +207,10 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
         if len(inside) == min(slots, len(kinds)):
             together.set()
         await together.wait()  # they end in one moment, and so in one batch
-        if kind == "good":
+        if kind == "loud":
             ctx.log("\0 and \ud800")
             ctx.progress(0.1, "\0")
+        if kind in ("good", "loud"):
             return "fine"
         value = POISON[kind]
         if ctx.attempt > 1:
@@ -225,7 +226,7 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
             waits = {"snooze for ever"}
             found = await rest(app, *(one.id for one, kind in zip(handles, kinds, strict=True) if kind not in waits))
             ended = dict(zip([kind for kind in kinds if kind not in waits], found, strict=True))
-            assert [info.status for info in found if info.payload["kind"] == "good"] == ["completed"] * 100
+            assert [info.status for info in found if info.result == "fine"] == ["completed"] * 100
             for kind in ("NUL", "surrogate", "NaN", "infinite", "too big", "deep", "no JSON", "only PostgreSQL refuses"):
                 info = ended[kind]
                 assert (info.status, info.error_class, info.error_code) == ("failed", "permanent", "LW-410"), kind

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from lanework._guard.processes import state_of
 from tests.processes.database_outage import OutageSite, outage_site
 from tests.processes.database_proxy import Proxy
 from tests.processes.harness import Note, Process, kill
 from tests.servers import PrivateServer
 
 pytestmark = pytest.mark.processes
+BEATING = "select count(*) from pg_stat_activity where application_name like 'lanework-%%-guard' and state <> 'idle'"
+LEADS_ON = "select count(*) from lanework.leader where worker_id = %s and until > %s"
 
 
 def test_a_stopped_database_stops_the_jobs_and_nobody_is_expired_when_it_is_back(
@@ -47,16 +50,17 @@ def test_nobody_is_expired_by_the_first_who_is_back(private_server: Callable[...
     with outage_site(server, tmp_path) as site:
         patient = {"LANEWORK_EXPIRY": "60", "LANEWORK_FENCE_AFTER": "50", "LANEWORK_LEASE": "0.5"}
         quick, slow = site.start_worker(**patient), site.start_worker(**patient)
-        kill(quick.popen.pid, slow.popen.pid, number=signal.SIGSTOP)
+        guards = [quick.popen.pid, slow.popen.pid]
+        kill(*guards, number=signal.SIGSTOP)
+        site.until(lambda: all(state_of(pid) == "T" for pid in guards) and not site.sql.one(BEATING), "the last beats")
         # as after an outage of an hour: everybody was last seen before it
         site.sql.rows("update lanework.workers set seen_at = seen_at - interval '1 h' returning 1")
         server.restart("immediate")
         site.reconnect()
         kill(quick.popen.pid, number=signal.SIGCONT)
-        leads = "select worker_id = %s and until > %s from lanework.leader"
-        for _ in range(3):  # rounds of the one who is back, and looks for silent workers
-            site.until(lambda: site.sql.one(leads, quick.id, site.sql.one("select lanework.now()")), "its next round")
-            site.until(lambda: not site.sql.one(leads, quick.id, site.sql.one("select lanework.now() + interval '0.3 s'")), "time")
+        for _ in range(3):  # rounds of the one who is back, each with a look for silent workers
+            before = site.sql.one("select until from lanework.leader")
+            site.until(lambda: site.sql.one(LEADS_ON, quick.id, before), "its next round")  # noqa: B023
         assert site.states() == [(quick.name, "active"), (slow.name, "active")]
         kill(slow.popen.pid, number=signal.SIGCONT)
         site.completed(*[site.submit("nap") for _ in range(10)])
