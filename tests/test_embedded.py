@@ -85,17 +85,17 @@ def data_folder(seed: Path, fresh_folder: Path) -> Path:
 
 
 @pytest.fixture
-def hold(data_folder: Path) -> Iterator[Callable[..., Holder]]:
+def hold(fresh_folder: Path) -> Iterator[Callable[..., Holder]]:
+    """Starts holders of the test's folder; none of them, and no server, is left after the test."""
     with ExitStack() as stack:
+        stack.callback(_sweep, fresh_folder)
 
         def start(then: str = "") -> Holder:
-            holder = Holder(data_folder, then)
+            holder = Holder(fresh_folder, then)
             stack.callback(holder.close)
             return holder
 
         yield start
-        stack.close()
-        _sweep(data_folder)
 
 
 def _sweep(folder: Path) -> None:
@@ -195,14 +195,12 @@ def test_the_server_outlives_who_started_it(data_folder: Path, hold: Callable[..
 
 
 @pytest.mark.parametrize("where", ["fresh_folder", "data_folder"])
-def test_ten_start_at_the_same_moment(where: str, request: pytest.FixtureRequest) -> None:
+def test_ten_start_at_the_same_moment(where: str, request: pytest.FixtureRequest, hold: Callable[..., Holder]) -> None:
     folder: Path = request.getfixturevalue(where)
     shutil.rmtree(folder / "postgres/log", ignore_errors=True)
-    crowd = [Holder(folder) for _ in range(10)]
-    pids = {server_pid(folder) for holder in crowd if holder.holds()}
-    assert len(pids) == 1
-    starts = sum(log.read_text().count("starting PostgreSQL") for log in (folder / "postgres/log").iterdir())
-    assert starts == 1
+    crowd = [hold() for _ in range(10)]
+    assert len({server_pid(folder) for holder in crowd if holder.holds()}) == 1
+    assert sum(log.read_text().count("starting PostgreSQL") for log in (folder / "postgres/log").iterdir()) == 1
     for holder in crowd[::2]:
         holder.kill()
     for holder in crowd[1::2]:

@@ -1,5 +1,7 @@
 """Lanework: a durable job engine with worker lanes on PostgreSQL."""
 
+from typing import TYPE_CHECKING, Any
+
 from lanework.client import Lanework
 from lanework.context import Context
 from lanework.errors import (
@@ -19,7 +21,9 @@ from lanework.errors import (
 from lanework.job import Handle, Job, JobInfo
 from lanework.outcomes import Cancel, Done, Fail, Snooze
 from lanework.retries import Classifier, Retryable
-from lanework.worker import Worker
+
+if TYPE_CHECKING:
+    from lanework.worker import Worker
 
 __all__ = [
     "Cancel",
@@ -47,3 +51,11 @@ __all__ = [
     "UnknownJobType",
     "Worker",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Worker":  # loaded when somebody works: submitting needs none of it
+        from lanework.worker import Worker  # noqa: PLC0415
+
+        return Worker
+    raise AttributeError(f"module 'lanework' has no attribute {name!r}")

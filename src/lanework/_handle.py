@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
-from lanework.errors import JobCancelled, JobFailed, JobNotFinished
+from lanework.errors import JobCancelled, JobFailed, JobNotFinished, JobNotFound
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -87,11 +87,22 @@ class Handle(Generic[R_co]):
 
     def wait(self, timeout: float | None = None) -> JobInfo:
         """Blocks until the job is final, whatever the outcome; `JobNotFinished` after `timeout` seconds."""
-        self._check_committed()
+        # inside the caller's own transaction nobody else can see the job: a wait would never end
+        if self._may_be_uncommitted():
+            try:
+                self._app._info(self.id)
+            except JobNotFound:
+                raise self._uncommitted() from None
+        self._pending = None  # the connection may serve other transactions from now on
         return self._ended(self._app._wait(self.id, timeout))
 
     async def await_(self, timeout: float | None = None) -> JobInfo:
-        self._check_committed()
+        if self._may_be_uncommitted():
+            try:
+                await self._app._ainfo(self.id)
+            except JobNotFound:
+                raise self._uncommitted() from None
+        self._pending = None
         return self._ended(await self._app._await(self.id, timeout))
 
     def result(self, timeout: float | None = None) -> R_co:
@@ -111,15 +122,13 @@ class Handle(Generic[R_co]):
     async def acancel(self, reason: str = "") -> str:
         return await self._app.acancel(self.id, reason=reason)
 
-    def _check_committed(self) -> None:
-        """Inside the caller's own transaction nobody else can see the job: a wait would never end."""
-        if self._pending is None:
-            return
-        if self._pending():
-            raise JobNotFinished(
-                f"job {self.id} was submitted in a transaction that is still open: commit it before waiting for the job"
-            )
-        self._pending = None  # the connection may serve other transactions from now on
+    def _may_be_uncommitted(self) -> bool:
+        return self._pending is not None and self._pending()
+
+    def _uncommitted(self) -> JobNotFinished:
+        return JobNotFinished(
+            f"job {self.id} was submitted in a transaction that is still open: commit it before waiting for the job"
+        )
 
     def _ended(self, info: JobInfo) -> JobInfo:
         if not info.finished:

@@ -10,15 +10,16 @@ import weakref
 from collections.abc import Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
 from lanework._hinting import Hinter
 from lanework._loading import Target
 from lanework._store import callers, submits
+from lanework._store.hints import careful_hint
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
-from lanework._store.verb import Verb
+from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError
@@ -28,7 +29,9 @@ from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
 from lanework.reports import Attempt, LogEntry, WorkerInfo, attempt_row, log_row, worker_row
 from lanework.retries import Classifier
-from lanework.worker import Worker
+
+if TYPE_CHECKING:
+    from lanework.worker import Worker
 
 T = TypeVar("T")
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
@@ -82,13 +85,19 @@ class Lanework(Declares):
             prepared.release()
 
     async def aclose(self) -> None:
+        await self._close_loop()
+        await asyncio.to_thread(self.close)
+
+    async def _close_loop(self) -> None:
+        """Closes the connections that belong to this event loop."""
         keeper = self._keepers.pop(asyncio.get_running_loop(), None)
         if keeper is not None:
             await keeper.close()
-        await asyncio.to_thread(self.close)
 
     def worker(self, *, lanes: Sequence[str] | None = None, name: str | None = None, **settings: Any) -> Worker:
         """`async with app.worker():` works jobs in this process for as long as the block lasts."""
+        from lanework.worker import Worker  # noqa: PLC0415 - who only submits does not load the machinery of working
+
         return Worker(self, lanes=lanes, name=name, **settings)
 
     def lane(self, name: str, **values: Any) -> None:
@@ -184,10 +193,10 @@ class Lanework(Declares):
             stored = self._run(submits.enqueue(submission, hint=False))
             self._hinter.send(stored.lane)
             return stored.id
-        ours = callers.kind_of(connection) in ("sqlalchemy", "django")
-        stored = callers.run_in(connection, submits.enqueue(submission, hint=not ours))
-        if ours:
-            callers.after_commit(connection, lambda: self._hinter.send(stored.lane))
+        later = callers.tells_of_commit(connection)
+        stored = callers.run_in(connection, submits.enqueue(submission, hint=not later))
+        if later:
+            callers.after_commit(connection, self._hinter.send, stored.lane)
         return stored.id
 
     async def _asubmit(self, submission: Submission) -> int:
@@ -205,11 +214,24 @@ class Lanework(Declares):
         self._ensure(handler)
         if not payloads:
             return []
+        prepare = submits.prepare_bulk(handler, len(payloads), options)
         if options.connection is not None:
-            return submits.submit_many(callers.driver_of(options.connection), handler, payloads, options).ids
+            return self._submit_many_in(options.connection, prepare, payloads)
         with self._sync_keeper().connection() as conn:
-            bulk = submits.submit_many(conn, handler, payloads, options)
+            bulk = run(conn, prepare)
+            submits.copy_in(conn, bulk, payloads)
         self._hinter.send(bulk.lane)
+        return bulk.ids
+
+    def _submit_many_in(self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads) -> Sequence[int]:
+        # the statement before the COPY opens the caller's transaction, in his library's books as well as in the driver's:
+        # a COPY that came first would be committed by itself
+        bulk = callers.run_in(connection, prepare)
+        submits.copy_in(callers.driver_of(connection), bulk, payloads)
+        if callers.tells_of_commit(connection):
+            callers.after_commit(connection, self._hinter.send, bulk.lane)
+        else:
+            callers.run_in(connection, careful_hint(bulk.lane))
         return bulk.ids
 
     async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]:
@@ -217,12 +239,19 @@ class Lanework(Declares):
         await self._aensure(handler)
         if not payloads:
             return []
+        prepare = submits.prepare_bulk(handler, len(payloads), options)
         if options.connection is not None:
-            conn = await callers.adriver_of(options.connection)
-            return (await submits.asubmit_many(conn, handler, payloads, options)).ids
+            return await self._asubmit_many_in(options.connection, prepare, payloads)
         async with (await self._async_keeper()).connection() as conn:
-            bulk = await submits.asubmit_many(conn, handler, payloads, options)
+            bulk = await arun(conn, prepare)
+            await submits.acopy_in(conn, bulk, payloads)
         self._hinter.asend(bulk.lane)
+        return bulk.ids
+
+    async def _asubmit_many_in(self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads) -> Sequence[int]:
+        bulk = await callers.arun_in(connection, prepare)
+        await submits.acopy_in(await callers.adriver_of(connection), bulk, payloads)
+        await callers.arun_in(connection, careful_hint(bulk.lane))
         return bulk.ids
 
     def _info(self, job_id: int) -> JobInfo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lanework.errors import ConfigError
@@ -68,7 +68,8 @@ class Settings:
             raise ConfigError(f"migrate: expected 'auto' or 'check', got {self.migrate!r}")
         if self.fence_after >= self.expiry:
             raise ConfigError(
-                f"fence_after ({self.fence_after} s) must be below expiry ({self.expiry} s): a worker stops its jobs before others may take them"
+                f"fence_after ({self.fence_after} s) must be below expiry ({self.expiry} s): "
+                "a worker stops its jobs before others may take them"
             )
 
     @classmethod
@@ -76,9 +77,7 @@ class Settings:
         """Settings from code (`given`; None means not given) over the environment over the defaults."""
         environ = os.environ if environ is None else environ
         known = {item.name: item for item in fields(cls) if item.name != "origin"}
-        for name in given:
-            if name not in known:
-                raise ConfigError(f"{name}: there is no such setting; known are {', '.join(sorted(known))}")
+        _check_known(cls, given)
         values: dict[str, Any] = {}
         origin: dict[str, str] = {}
         for name, item in known.items():
@@ -91,6 +90,11 @@ class Settings:
                 origin[name] = "default"
         return cls(**values, origin=origin)
 
+    def changed(self, **given: Any) -> Settings:
+        """The same settings but for these."""
+        _check_known(type(self), given)
+        return replace(self, **given, origin={**self.origin, **dict.fromkeys(given, "code")}) if given else self
+
     @classmethod
     def describe(cls) -> list[dict[str, Any]]:
         """One row per setting, for `lanework doctor` and the manual."""
@@ -99,6 +103,13 @@ class Settings:
             for item in fields(cls)
             if item.name != "origin"
         ]
+
+
+def _check_known(settings: type[Settings], given: Mapping[str, Any]) -> None:
+    known = sorted(item.name for item in fields(settings) if item.name != "origin")
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"{name}: there is no such setting; known are {', '.join(known)}")
 
 
 def _parse_bool(text: str) -> bool:

@@ -10,6 +10,7 @@ LaneworkError
 ├── InvalidJob                  LW-300   a submit was refused; nothing was stored
 │   ├── UnknownJobType          LW-301
 │   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
+├── NewerPayload                LW-303   the payload was written by newer code
 ├── JobNotFound                 LW-310
 ├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
 ├── JobFailed                   LW-312   result() of a failed job
@@ -84,6 +85,13 @@ class UnknownJobType(InvalidJob):
 
 class IdempotencyConflict(InvalidJob):
     code = "LW-302"
+    http_status = 409
+
+
+class NewerPayload(LaneworkError):
+    """The payload was written by newer code: this process must leave the job to one that knows it."""
+
+    code = "LW-303"
     http_status = 409
 
 

@@ -11,19 +11,12 @@ from typing import Any
 from lanework._binding import Binding
 from lanework._declaration import Declaration, Executor, JobSpec, OnDisconnect
 from lanework._plain import show, type_name
-from lanework.errors import ConfigError, InvalidJob, LaneworkError, UnknownJobType
+from lanework.errors import ConfigError, InvalidJob, NewerPayload, UnknownJobType
 
 __all__ = ["Declaration", "Executor", "Handler", "Handlers", "JobSpec", "NewerPayload", "OnDisconnect", "Payloads", "Upgrade"]
 
 #: Makes a payload of version n one of version n + 1.
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-class NewerPayload(LaneworkError):
-    """The payload was written by newer code: this process must leave the job to one that knows it."""
-
-    code = "LW-303"
-    http_status = 409
 
 
 class Payloads:

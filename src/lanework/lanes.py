@@ -151,7 +151,7 @@ def check(name: str, values: Mapping[str, Any]) -> None:
             if not isinstance(value, bool):
                 raise InvalidLane(f"enabled: expected true or false, got {value!r}", field=field)
         elif field == "job_types":
-            if isinstance(value, str) or not all(isinstance(item, str) for item in value):
+            if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
                 raise InvalidLane(f"job_types: expected a list of names, got {value!r}", field=field)
         else:
             known = ", ".join((*BOUNDS, "enabled", "job_types"))

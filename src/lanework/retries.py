@@ -8,6 +8,7 @@ invalid_input, permanent, crash_loop    failed at once
 
 from __future__ import annotations
 
+import logging
 import random
 import traceback
 from collections.abc import Callable, Iterable
@@ -16,6 +17,8 @@ from typing import Any, Literal, Protocol, TypedDict, cast, get_args
 
 from lanework._codec import clean_text
 from lanework.errors import LaneworkError, ProcessDied
+
+logger = logging.getLogger("lanework")
 
 ErrorClass = Literal[
     "transient", "throttled", "timeout", "stalled", "worker_lost", "budget", "invalid_input", "permanent", "crash_loop", "unknown"
@@ -29,6 +32,10 @@ FINAL_CLASSES = frozenset({"invalid_input", "permanent", "crash_loop"})
 FREE_CLASSES = frozenset({"throttled", "worker_lost"})
 MAX_DELAY = 3600.0
 MAX_THROTTLE = 60.0
+#: A hundred years. More is a mistake, and out of a timestamp's range.
+LONGEST_DELAY = 3_155_760_000.0
+
+_TEXTS = frozenset({"error_class", "error_code", "error", "traceback", "cause", "reason"})
 
 
 class Classifier(Protocol):
@@ -63,7 +70,12 @@ class Verdict:
     reason: str | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        """What the database takes, whatever a handler has put in: one bad value must not stop the verdicts beside it."""
+        found = {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
+        for name in _TEXTS & found.keys():
+            found[name] = clean_text(_text_of(found[name]), 32_000)
+        found["delay_s"] = min(self.delay_s, LONGEST_DELAY) if self.delay_s > 0 else 0.0  # NaN is not above 0
+        return found
 
 
 #: By type first: the names of the classes in an exception's MRO, so that errors from a child process classify alike.
@@ -129,9 +141,22 @@ def classify(error: BaseException, classifiers: Iterable[Classifier] = ()) -> Er
     if status is not None and status in BY_STATUS:
         return BY_STATUS[status]
     for classifier in classifiers:
-        if (found := classifier(error)) is not None:
+        if (found := _ask(classifier, error)) is not None:
             return found
     return "unknown"
+
+
+def _ask(classifier: Classifier, error: BaseException) -> ErrorClass | None:
+    """A classifier that fails, or says what is no class, says nothing: it must not leave the job without a verdict."""
+    try:
+        found = classifier(error)
+    except Exception:
+        logger.exception("the classifier %r failed; the next one is asked", classifier)
+        return None
+    if found is not None and found not in ERROR_CLASSES:
+        logger.error("the classifier %r answered %r, which is no error class", classifier, found)
+        return None
+    return found
 
 
 def backoff(tries_used: int, base: float, *, cap: float = MAX_DELAY, jitter: Callable[[], float] = random.random) -> float:
@@ -157,6 +182,13 @@ def judge(error: BaseException, *, tries_used: int, base: float, classifiers: It
     return Verdict("retry", delay_s=delay, uses_try=kind not in FREE_CLASSES, error_class=kind, **told)
 
 
+def _text_of(value: object) -> str:
+    try:
+        return str(value)
+    except Exception as problem:
+        return f"({type(value).__name__} whose text cannot be had: {type(problem).__name__})"
+
+
 class Told(TypedDict):
     error: str
     error_code: str
@@ -166,7 +198,7 @@ class Told(TypedDict):
 def describe(error: BaseException) -> Told:
     """The error in words that can be stored, whatever it has in it."""
     name = mro_names(error)[0].removeprefix("builtins.")
-    text = getattr(error, "remote_message", None) or str(error)
+    text = getattr(error, "remote_message", None) or _text_of(error)
     code = error.code if isinstance(error, LaneworkError) else getattr(error, "remote_code", None) or HANDLER_RAISED
     trace = getattr(error, "remote_traceback", None) or "".join(traceback.format_exception(error))
     return {

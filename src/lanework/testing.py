@@ -164,7 +164,14 @@ def drain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
 
     Delayed jobs are left alone: move the clock first.
     """
-    asyncio.run(adrain(app, *lanes, timeout=timeout))
+
+    async def alone() -> None:
+        try:
+            await adrain(app, *lanes, timeout=timeout)
+        finally:
+            await app._close_loop()  # the connections of this loop end with it; the application stays open
+
+    asyncio.run(alone())
 
 
 async def adrain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:

@@ -8,13 +8,12 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lanework import _capture
 from lanework._guard.link import GuardLink
-from lanework._loading import Target
+from lanework._loading import in_child
 from lanework._pools.base import Executor, Unavailable
 from lanework._pools.process import ProcessPool
 from lanework._pools.thread import ThreadPool
@@ -51,7 +50,7 @@ class Worker:
 
     def __init__(self, app: Lanework, *, lanes: Sequence[str] | None = None, name: str | None = None, **settings: Any) -> None:
         self.app = app
-        self.settings = replace(app.settings, **settings) if settings else app.settings
+        self.settings = app.settings.changed(**settings)
         self.lane_names = None if lanes is None else list(lanes)
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.worker_id = 0
@@ -80,6 +79,11 @@ class Worker:
             logger.info("LANEWORK_WORKER is off: this process works no jobs")
             self._state = "off"
             return
+        if in_child():
+            raise ConfigError(
+                "a worker is started while a child process imports the application: "
+                "put the start under `if __name__ == '__main__':`"
+            )
         dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
@@ -343,6 +347,3 @@ class Worker:
             ],
             "lanes": {lane.name: {"used": lane.used, "capacity": self.capacity(lane)} for lane in self.lanes.values()},
         }
-
-
-__all__ = ["Target", "Worker"]

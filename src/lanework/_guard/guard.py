@@ -14,12 +14,14 @@ from dataclasses import replace
 from typing import Any
 
 from lanework import embedded
+from lanework._guard.beats import Beats, Fence
 from lanework._guard.processes import end_all, kill_group, state_of, wait_for_death
-from lanework._guard.wire import Lines, json_line, line
+from lanework._guard.rounds import Rounds
+from lanework._guard.wire import Lines
 from lanework._services.service import Service
 from lanework._store.claims import Held, settle
 from lanework._store.keeper import AsyncKeeper
-from lanework._store.workers import Signal, beat, end_worker, overdue, prune, tend, upkeep
+from lanework._store.workers import end_worker, overdue
 from lanework.config import Settings
 from lanework.retries import STALLED, TIMED_OUT, Verdict
 
@@ -53,7 +55,7 @@ class Guard:
         self.settings = Settings()
         self._lease: embedded.Lease | None = None
         self._beats: Beats | None = None
-        self._rounds: Rounds | None = None
+        self._services: list[Service] = []
         self._keeper: AsyncKeeper | None = None
 
     async def run(self) -> None:
@@ -69,9 +71,8 @@ class Guard:
             left.cancel()
             loop.remove_reader(self._sock)
             self._read()  # its last words
-            for service in (self._beats, self._rounds):
-                if service is not None:
-                    await service.stop()
+            for service in self._services:
+                await service.stop()
 
     async def bury(self, because: str) -> None:
         """Ends the worker's orphans first, and only then gives its claims back: never two bodies of one job."""
@@ -152,9 +153,10 @@ class Guard:
         # one connection for both: a round of maintenance must not hold up the beats for long
         limited = replace(self.settings, statement_timeout=max(min(self.settings.fence_after / 4, 5.0), 1.0))
         self._keeper = AsyncKeeper(words["dsn"], limited, f"{self.worker_id}-guard", 1)
-        self._beats, self._rounds = Beats(self, self._keeper), Rounds(self, self._keeper)
-        self._beats.start()
-        self._rounds.start()
+        self._beats = Beats(self, self._keeper)
+        self._services = [self._beats, Fence(self, self._beats), Rounds(self, self._keeper)]
+        for service in self._services:
+            service.start()
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):
@@ -199,82 +201,3 @@ def _verdict(timeout: float | None, kind: str | None, reason: str | None) -> Ver
             return Verdict("retry", delay_s=1.0, uses_try=True, error_class="stalled", error_code=STALLED, error=reason)
     text = f"ran longer than its timeout of {timeout} s, and its process could not be asked to stop it"
     return Verdict("retry", delay_s=1.0, uses_try=True, error_class="timeout", error_code=TIMED_OUT, error=text)
-
-
-class Beats(Service):
-    """The heartbeat: once a second while jobs run. Answers are passed on; silence becomes a fence."""
-
-    name = "heartbeat"
-
-    def __init__(self, guard: Guard, keeper: AsyncKeeper) -> None:
-        super().__init__()
-        self._guard, self._keeper = guard, keeper
-        self._last_ok = time.monotonic()
-        self._fenced = False
-        self._stopped_since: float | None = None
-
-    def busy(self) -> None:
-        self.wake()
-
-    async def run_once(self) -> float:
-        guard, settings = self._guard, self._guard.settings
-        if self._stopped_too_long():
-            return settings.beat
-        gap = max(settings.idle_beat, settings.beat) * 2 + 1
-        try:
-            async with asyncio.timeout(settings.fence_after / 2):
-                signals = await self._keeper.run(beat(guard.worker_id, sorted(guard.open), guard.told, gap))
-        except Exception:
-            self._fence_if_too_long()
-            raise
-        self._last_ok = time.monotonic()
-        if self._fenced:
-            self._fenced = False
-            guard.tell(line("k"))
-        self._pass_on(signals)
-        if guard.is_stuck and guard.open:
-            await guard.stand_in(self._keeper)
-        return settings.beat if guard.open else settings.idle_beat
-
-    def _pass_on(self, signals: list[Signal]) -> None:
-        for one in signals:
-            if one.kind == "retired":
-                self._guard.tell(line("r", one.reason))
-            else:
-                self._guard.tell(json_line("s", one._asdict()))
-
-    def _fence_if_too_long(self) -> None:
-        if not self._fenced and time.monotonic() - self._last_ok > self._guard.settings.fence_after:
-            self._fenced = True
-            self._guard.tell(line("f"))
-
-    def _stopped_too_long(self) -> bool:
-        """A worker that somebody has stopped (SIGSTOP) is not beaten for for ever."""
-        if not self._guard.is_stopped():
-            self._stopped_since = None
-            return False
-        now = time.monotonic()
-        self._stopped_since = self._stopped_since or now
-        return now - self._stopped_since > self._guard.settings.expiry
-
-
-class Rounds(Service):
-    """Maintenance: everybody's share each sweep, the leader's housekeeping now and then."""
-
-    name = "maintenance"
-
-    def __init__(self, guard: Guard, keeper: AsyncKeeper) -> None:
-        super().__init__()
-        self._guard, self._keeper = guard, keeper
-        self._upkeep_at = 0.0
-
-    async def run_once(self) -> float:
-        settings = self._guard.settings
-        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
-        if recovered:
-            logger.warning("recovered %d jobs of workers that fell silent", recovered)
-        if leads and time.monotonic() >= self._upkeep_at:
-            self._upkeep_at = time.monotonic() + settings.upkeep
-            await self._keeper.run(upkeep())
-            await self._keeper.run(prune())
-        return settings.sweep

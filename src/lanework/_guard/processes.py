@@ -10,6 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
+from lanework._child.death import group_lives
+
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -69,7 +71,7 @@ async def end_all(pids: set[int], *, own_orphans: bool) -> None:
         if own_orphans:
             reap_orphans()
             pids |= set(children_of(os.getpid()))
-        living = {pid for pid in pids if not is_gone(pid)}
+        living = {pid for pid in pids if group_lives(pid) or not is_gone(pid)}
         if not living:
             return
         for pid in living:

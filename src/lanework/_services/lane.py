@@ -18,6 +18,7 @@ from uuid import uuid4
 import psycopg
 
 from lanework._codec import clean_text
+from lanework._failpoints import reach
 from lanework._pools.base import Executor
 from lanework._services.positions import Positions
 from lanework._services.recorder import Recorder
@@ -151,7 +152,13 @@ class Lane(Service):
         started, self._hungry = time.monotonic(), False
         self._told = self.taken
         try:
-            answer = await self.keeper.run(self._verb(claim, no, want, done, from_top))
+            verb = self._verb(claim, no, want, done, from_top)
+            await reach("before_claim")
+            answer = await self.keeper.run(verb)
+            if answer.claimed:
+                await reach("after_claim_commit")
+            if done:
+                await reach("after_finish_commit")
         except BaseException as error:
             if no:
                 self.host.close_claim(no)
@@ -276,7 +283,8 @@ class Lane(Service):
         batch, self._ended = self._ended[:BIGGEST_CLAIM], self._ended[BIGGEST_CLAIM:]
         batch.sort(key=lambda item: item[0].held.id)
         try:
-            answers = await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
+            await reach("before_settle")
+            answers = await self._settle_or_split(batch)
         except BaseException:
             self._ended = batch + self._ended
             raise
@@ -288,6 +296,21 @@ class Lane(Service):
         for run, _ in batch:
             self._settled_some(run.no)
         await self._announce(answers)
+
+    async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:
+        """A verdict that the database refuses must not keep the others from being stored."""
+        try:
+            return await self.keeper.run(settle(self.host.worker_id, [(run.held, verdict) for run, verdict in batch]))
+        except psycopg.Error as error:
+            if is_outage(error):
+                raise
+            logger.error("lane %s: an outcome was refused (%s); looking for the one at fault", self.name, error)
+            if len(batch) == 1:
+                text = clean_text(f"its outcome cannot be stored: {error}", 4000)
+                refused = Verdict("fail", error_class="permanent", error=text, error_code=InvalidResult.code)
+                return await self.keeper.run(settle(self.host.worker_id, [(batch[0][0].held, refused)]))
+            half = len(batch) // 2
+            return [*await self._settle_or_split(batch[:half]), *await self._settle_or_split(batch[half:])]
 
     async def _announce(self, answers: list[Settled]) -> None:
         if any(answer.next == "approved" for answer in answers):

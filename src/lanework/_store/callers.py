@@ -14,6 +14,7 @@ from lanework.errors import InvalidJob
 
 T = TypeVar("T")
 _NAMED = re.compile(r"%\((\w+)\)s")
+_WAITING = "lanework.hints"
 
 
 def kind_of(connection: Any) -> str:
@@ -27,7 +28,8 @@ def kind_of(connection: Any) -> str:
             return "sqlalchemy-async"
         if base.__module__.startswith("sqlalchemy."):
             return "sqlalchemy"
-        if base.__module__.startswith("django.db."):
+        # `django.db.connection` is a proxy, from a module of its own
+        if base.__module__.startswith(("django.db.", "django.utils.connection")):
             return "django"
     raise InvalidJob(
         f"connection: expected a psycopg, SQLAlchemy or Django connection (or session), got {type(connection).__name__}",
@@ -56,22 +58,39 @@ async def arun_in(connection: Any, verb: Verb[T]) -> T:
     raise InvalidJob("connection: this one blocks; use submit, or an async connection", field="connection")
 
 
-def after_commit(connection: Any, action: Callable[[], None]) -> bool:
-    """Calls `action` once the caller's transaction has committed. False where nobody would tell us."""
+def tells_of_commit(connection: Any) -> bool:
+    """True where somebody calls us after the commit: a SQLAlchemy session, Django. (A SQLAlchemy connection calls before it.)"""
     kind = kind_of(connection)
-    if kind == "django":
+    return kind == "django" or (kind == "sqlalchemy" and hasattr(connection, "get_bind"))
+
+
+def after_commit(connection: Any, send: Callable[[str], None], lane: str) -> None:
+    """Calls `send(lane)` once the caller's transaction has committed."""
+    if kind_of(connection) == "django":
         from django.db import transaction  # noqa: PLC0415 - only who has Django comes here
 
-        transaction.on_commit(action, using=connection.alias)
-        return True
-    if kind in ("sqlalchemy", "sqlalchemy-async"):
-        from sqlalchemy import event  # noqa: PLC0415 - only who has SQLAlchemy comes here
+        transaction.on_commit(lambda: send(lane), using=connection.alias)
+        return
+    session = connection.registry() if hasattr(connection, "registry") else connection  # a scoped_session has one per thread
+    if _WAITING not in session.info:
+        session.info[_WAITING] = set()
+        _listen_to(session)
+    session.info[_WAITING].add((send, lane))
 
-        target = getattr(connection, "sync_session", None) or getattr(connection, "sync_connection", None) or connection
-        name = "after_commit" if hasattr(target, "get_bind") else "commit"
-        event.listen(target, name, lambda *_: action(), once=True)
-        return True
-    return False
+
+def _listen_to(session: Any) -> None:
+    """Once per session: SQLAlchemy keeps a listener for as long as the session lives, also one that is meant to act once."""
+    from sqlalchemy import event  # noqa: PLC0415 - only who has SQLAlchemy comes here
+
+    def committed(session: Any) -> None:
+        if session.in_nested_transaction():
+            return  # only a savepoint was released
+        waiting = session.info[_WAITING]
+        while waiting:
+            send, lane = waiting.pop()
+            send(lane)
+
+    event.listen(session, "after_commit", committed)
 
 
 def driver_of(connection: Any) -> psycopg.Connection[Any]:

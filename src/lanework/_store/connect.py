@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Mapping
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,7 +21,12 @@ from lanework.config import Settings
 logger = logging.getLogger("lanework")
 
 #: Client-side keepalives: a peer that vanished is noticed in seconds, not in two hours.
-_KEEPALIVE = {"keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
+_KEEPALIVE = {
+    "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
+    "tcp_user_timeout": 11_000,  # keepalives are not sent while something sent is unacknowledged
+}  # fmt: skip
+#: What a statement's own limit does not cover: a server, or something in between, that takes what is sent and never answers.
+PATIENCE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +76,44 @@ def connect(dsn: str, settings: Settings, name: str) -> psycopg.Connection[Any]:
     return cast("psycopg.Connection[Any]", conn)
 
 
+@contextmanager
+def watched(conn: psycopg.AsyncConnection[Any], settings: Settings) -> Iterator[None]:
+    """A wait for an answer that does not come ends as a broken connection. (Cancelling it would wait for the server again.)"""
+    limit = settings.statement_timeout + PATIENCE
+    timer = asyncio.get_running_loop().call_later(limit, _cut, conn, limit)
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _cut(conn: psycopg.AsyncConnection[Any], limit: float) -> None:
+    with suppress(OSError, psycopg.Error):
+        # the driver sees the end of the stream and cleans up in its own time; the copy of the descriptor is only to ask for it
+        with socket.socket(fileno=os.dup(conn.fileno())) as stream:
+            stream.shutdown(socket.SHUT_RDWR)
+        logger.warning("no answer from the database for %s s; the connection is given up", limit)
+
+
 async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnection[Any]:
     with translated():
         conn = await psycopg.AsyncConnection.connect(conninfo(dsn, settings, name), autocommit=True, prepare_threshold=2)
-        try:
-            row = await (await conn.execute(query("hello"))).fetchone()
-            if is_pooled(conn.info.backend_pid, row):
-                conn.prepare_threshold = None
-            else:
-                await conn.execute(query("session"), session_limits(settings, conn.info.server_version))
-        except BaseException:
-            await conn.close()
-            raise
+        with watched(conn, settings):
+            await _greet(conn, settings)
     set_json_loads(_raw, conn)
     return cast("psycopg.AsyncConnection[Any]", conn)
+
+
+async def _greet(conn: psycopg.AsyncConnection[Any], settings: Settings) -> None:
+    try:
+        row = await (await conn.execute(query("hello"))).fetchone()
+        if is_pooled(conn.info.backend_pid, row):
+            conn.prepare_threshold = None
+        else:
+            await conn.execute(query("session"), session_limits(settings, conn.info.server_version))
+    except BaseException:
+        await conn.close()
+        raise
 
 
 def is_pooled(reported_pid: int, row: tuple[Any, ...] | None) -> bool:

@@ -17,6 +17,11 @@ def hint(lane: str) -> Verb[Any]:
     return verb("notify", scalar, payload=lane)
 
 
+def careful_hint(lane: str) -> Verb[Any]:
+    """For a caller's transaction: not sent while the queue fills up, since it could stop the commit."""
+    return verb("hint", scalar, lane=lane)
+
+
 async def listen(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnection[Any] | None:
     """A connection that listens, or None where a pooler in between would swallow the notifications."""
     conn = await aconnect(dsn, settings, name)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from lanework._store.connect import aconnect, connect
+from lanework._store.connect import aconnect, connect, watched
 from lanework._store.verb import Verb, arun, run
 from lanework.config import Settings
 from lanework.errors import DatabaseUnavailable
@@ -113,7 +113,8 @@ class AsyncKeeper:
 
     async def run(self, verb: Verb[T]) -> T:
         async with self.connection() as conn:
-            return await arun(conn, verb)
+            with watched(conn, self._settings):
+                return await arun(conn, verb)
 
     async def _take(self) -> psycopg.AsyncConnection[Any] | None:
         while self._idle:

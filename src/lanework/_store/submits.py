@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from lanework._store.verb import Row, Verb, arun, query, run, translated, verb
+from lanework._store.verb import Row, Verb, query, translated, verb
 
 if TYPE_CHECKING:
     from lanework.handlers import Handler, Payloads
@@ -89,20 +89,15 @@ def blocks(bulk: Bulk, payloads: Iterable[str]) -> Iterator[bytes]:
         yield "".join(part).encode()
 
 
-def submit_many(conn: psycopg.Connection[Any], handler: Handler, payloads: Payloads, options: Options) -> Bulk:
-    with translated(), conn.transaction(), conn.cursor() as cursor:
-        bulk = run(conn, prepare_bulk(handler, len(payloads), options))
-        with cursor.copy(query("copy_jobs")) as copy:
-            for block in blocks(bulk, payloads):
-                copy.write(block)
-    return bulk
+def copy_in(conn: psycopg.Connection[Any], bulk: Bulk, payloads: Payloads) -> None:
+    """All or none. In a transaction of the caller `transaction()` is a savepoint, so that the caller can go on after an error."""
+    with translated(), conn.transaction(), psycopg.Cursor(conn).copy(query("copy_jobs")) as copy:
+        for block in blocks(bulk, payloads):
+            copy.write(block)
 
 
-async def asubmit_many(conn: psycopg.AsyncConnection[Any], handler: Handler, payloads: Payloads, options: Options) -> Bulk:
+async def acopy_in(conn: psycopg.AsyncConnection[Any], bulk: Bulk, payloads: Payloads) -> None:
     with translated():
-        async with conn.transaction(), conn.cursor() as cursor:
-            bulk = await arun(conn, prepare_bulk(handler, len(payloads), options))
-            async with cursor.copy(query("copy_jobs")) as copy:
-                for block in blocks(bulk, payloads):
-                    await copy.write(block)
-    return bulk
+        async with conn.transaction(), psycopg.AsyncCursor(conn).copy(query("copy_jobs")) as copy:
+            for block in blocks(bulk, payloads):
+                await copy.write(block)

@@ -96,6 +96,8 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
         return kind(message)
     if isinstance(error, (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName, pg.UndefinedColumn)):
         return SchemaError(f"the database has no (or an older) lanework schema: {message}; run `lanework migrate`")
+    if isinstance(error, pg.CheckViolation) and error.diag.table_name == "jobs":
+        return InvalidJob(f"payload: the database refuses this job: {message}", field="payload")
     if is_outage(error):
         return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
     return None

@@ -143,7 +143,9 @@ begin
         select w.id from lanework.workers w
         where w.state in ('active', 'draining') and w.id <> p_worker and w.seen_at < v_now - w.ttl
           and clock_timestamp() - pg_postmaster_start_time() > w.ttl
-          and (select me.steady_since from lanework.workers me where me.id = p_worker) < v_now - w.ttl
+          and exists (
+              select from lanework.workers me
+              where me.id = p_worker and me.steady_since < v_now - w.ttl and me.seen_at > v_now - w.ttl / 2)
         order by w.id for update skip locked
     loop
         -- its backends may still hold locks that the server would notice only by keepalive

@@ -13,10 +13,14 @@ begin
            coalesce((x.given ->> 'enabled')::boolean, true), coalesce(x.given ->> 'set_by', 'code')
     from jsonb_each(p_lanes) as x(name, given)
     on conflict do nothing;
-    insert into lanework.lanes (name) select distinct x ->> 'lane' from jsonb_array_elements(p_types) x on conflict do nothing;
+    -- not for types that an operator has put elsewhere: a lane he removed stays removed
+    insert into lanework.lanes (name)
+    select distinct x ->> 'lane' from jsonb_array_elements(p_types) x
+    where not exists (select from lanework.job_types t where t.name = x ->> 'name' and t.set_by <> 'code')
+    on conflict do nothing;
     insert into lanework.job_types as t (
         name, lane, executor, priority, max_tries, timeout_s, max_age_s, stale_after_s, never_stale, reports_progress, concurrency)
-    select x.name, x.lane, x.executor, x.priority, x.max_tries, x.timeout_s, x.max_age_s, x.stale_after_s, coalesce(x.never_stale, false),
+    select x.name, coalesce((select l.name from lanework.lanes l where l.name = x.lane), 'default'), x.executor, x.priority, x.max_tries, x.timeout_s, x.max_age_s, x.stale_after_s, coalesce(x.never_stale, false),
            coalesce(x.reports_progress, false), x.concurrency
     from jsonb_to_recordset(p_types) as x(
         name text, lane text, executor text, priority smallint, max_tries smallint, timeout_s float8, max_age_s float8,

@@ -1,1 +1,1 @@
-select lanework.hint(%(lane)s::text)
+select lanework.hint(cast(%(lane)s as text))

@@ -1,5 +1,6 @@
-select b.first, b.ids, b.type_id, b.lane, b.priority, b.max_tries, b.now::text,
-       (b.now + make_interval(secs => coalesce(%(max_age)s::float8, b.max_age_s)))::text,
-       coalesce(w.run_at > b.now, false), w.run_at::text
-from lanework.prepare_bulk(%(type)s::text, %(count)s::int) b
-cross join lateral (select coalesce(%(run_at)s::timestamptz, b.now + make_interval(secs => %(delay)s::float8)) as run_at) w
+select b.first, b.ids, b.type_id, b.lane, b.priority, b.max_tries, cast(b.now as text),
+       cast(b.now + make_interval(secs => coalesce(cast(%(max_age)s as float8), b.max_age_s)) as text),
+       coalesce(w.run_at > b.now, false), cast(w.run_at as text)
+from lanework.prepare_bulk(cast(%(type)s as text), cast(%(count)s as int)) b
+cross join lateral (
+    select coalesce(cast(%(run_at)s as timestamptz), b.now + make_interval(secs => cast(%(delay)s as float8))) as run_at) w

@@ -1,0 +1,270 @@
+"""The application that the processes of these tests work for. What a body did is noted in a file; when it goes on is said by gates."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from lanework import Context, Lanework
+
+FOLDER = Path(os.environ.get("LANEWORK_TEST_FOLDER", "/nonexistent"))
+#: Functions of C that are called without letting go of the GIL.
+holding_the_gil = ctypes.PyDLL(None)
+
+_declared: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
+
+
+def job(*names: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    def declare(fn: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names or (fn.__name__,):
+            _declared.append((name, fn, {"lane": "work", "backoff_base": 0.1, **options}))
+        return fn
+
+    return declare
+
+
+def declared(app: Lanework) -> Lanework:
+    """The same jobs for the workers, and for the test that submits them."""
+    app.lane("work", max_slots=None, poll_interval_ms=250)
+    for name, fn, options in _declared:
+        app.job(name, **options)(fn)
+    return app
+
+
+def note(ctx: Context, word: str) -> None:
+    with (FOLDER / "notes").open("a") as file:  # one short write: lines of several processes do not mix
+        file.write(f"{ctx.job_id} {ctx.attempt} {os.getpid()} {time.monotonic():.6f} {word}\n")
+
+
+def gate(name: str) -> Path:
+    return FOLDER / f"gate-{name}"
+
+
+def wait_for(name: str) -> None:
+    while not gate(name).exists():
+        time.sleep(0.01)
+
+
+# -- good jobs ---------------------------------------------------------------------------------------------------------
+
+
+@job()
+async def nap(ctx: Context, seconds: float = 0.0) -> int:
+    note(ctx, "start")
+    await asyncio.sleep(seconds)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@job("nap_thread", executor="thread")
+@job("nap_process", executor="process")
+def nap_blocking(ctx: Context, seconds: float = 0.0) -> int:
+    note(ctx, "start")
+    time.sleep(seconds)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@job("hold", "hold_too")
+async def hold(ctx: Context, name: str = "go") -> int:
+    note(ctx, "start")
+    while not gate(name).exists():
+        await asyncio.sleep(0.01)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@job("hold_thread", executor="thread")
+@job("hold_process", executor="process")
+def hold_blocking(ctx: Context, name: str = "go") -> int:
+    note(ctx, "start")
+    wait_for(name)
+    note(ctx, "end")
+    return ctx.attempt
+
+
+@job("once_broken", "once_broken_too", max_tries=10)
+async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> int:
+    await asyncio.sleep(seconds)
+    if ctx.tries_used < failures:
+        raise ConnectionError("not yet")
+    return ctx.attempt
+
+
+# -- zombies -----------------------------------------------------------------------------------------------------------
+
+
+@job("writer_a", "writer_b", "writer_c", executor="thread")
+def writer(ctx: Context) -> str:
+    """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim."""
+    note(ctx, "start")
+    wait_for(f"attempt-{ctx.attempt}")
+    mine = f"of attempt {ctx.attempt}"
+    for write in (lambda: ctx.progress(0.5, mine), lambda: ctx.log(mine), lambda: ctx.checkpoint(mine)):
+        try:
+            write()
+        except Exception as error:
+            note(ctx, f"refused {type(error).__name__}")
+    note(ctx, "wrote")
+    return mine
+
+
+# -- busy, stubborn and stuck jobs -------------------------------------------------------------------------------------
+
+
+@job("busy", executor="async")
+async def busy(ctx: Context, seconds: int) -> int:
+    note(ctx, "start")
+    holding_the_gil.sleep(seconds)
+    return ctx.attempt
+
+
+@job("busy_thread", executor="thread")
+@job("busy_process", executor="process")
+def busy_blocking(ctx: Context, seconds: int) -> int:
+    note(ctx, "start")
+    holding_the_gil.sleep(seconds)
+    return ctx.attempt
+
+
+@job("stubborn")
+@job("stubborn_timeout", timeout=0.5, max_tries=1)
+async def stubborn(ctx: Context) -> None:
+    note(ctx, "start")
+    while not gate("give-up").exists():
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            note(ctx, "swallowed")
+    note(ctx, "end")
+
+
+@job("endless_thread", executor="thread")
+@job("endless_thread_timeout", executor="thread", timeout=0.5, max_tries=1)
+def endless_thread(ctx: Context) -> None:
+    note(ctx, "start")
+    while not gate("give-up").exists():
+        note(ctx, "alive")
+        time.sleep(0.02)
+    note(ctx, "end")
+
+
+@job("endless_process", executor="process")
+@job("endless_process_timeout", executor="process", timeout=0.5, max_tries=1)
+def endless_process(ctx: Context) -> None:
+    """In C, with SIGTERM switched off: only SIGKILL ends it."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
+    note(ctx, "start")
+    while True:
+        holding_the_gil.sleep(1000)
+
+
+@job("blocker", timeout=1.0, max_tries=2)
+async def blocker(ctx: Context, seconds: int = 1000) -> int:
+    """Blocks the worker's own loop, in its first attempt."""
+    note(ctx, "start")
+    if ctx.attempt == 1:
+        holding_the_gil.sleep(seconds)
+    return ctx.attempt
+
+
+@job("slow_process", executor="process", timeout=1.0, max_tries=1)
+def slow_process(ctx: Context) -> None:
+    note(ctx, "start")
+    time.sleep(1000)
+
+
+@job("spin_thread", executor="thread")
+@job("spin_process", executor="process")
+def spin(ctx: Context) -> None:
+    note(ctx, "start")
+    while not gate("give-up").exists():
+        sum(range(10_000))
+
+
+@job("dead_locked", executor="thread")
+def dead_locked(ctx: Context) -> None:
+    note(ctx, "start")
+    lock = threading.Lock()
+    lock.acquire()
+    while not lock.acquire(timeout=0.1):
+        if gate("give-up").exists():
+            return
+
+
+@job(progress=True, stale_after=1.5, max_tries=2)
+async def stalls(ctx: Context) -> int:
+    """Reports for longer than its stale time, then falls silent; only in its first attempt."""
+    note(ctx, "start")
+    for _ in range(12):
+        ctx.progress(0.5)
+        await asyncio.sleep(0.25)
+    if ctx.attempt == 1:
+        note(ctx, "silent")
+        await asyncio.sleep(1000)
+    return ctx.attempt
+
+
+# -- poison ------------------------------------------------------------------------------------------------------------
+
+
+@job()
+async def leaves(ctx: Context) -> None:
+    note(ctx, "start")
+    os._exit(7)
+
+
+@job(executor="thread")
+def segfaults(ctx: Context) -> None:
+    note(ctx, "start")
+    os.kill(os.getpid(), signal.SIGSEGV)
+    time.sleep(1000)
+
+
+@job(executor="process", memory_limit=150 * 1024 * 1024)
+def hungry(ctx: Context) -> None:
+    note(ctx, "start")
+    eaten = []
+    while True:
+        eaten.append(b"x" * 16 * 1024 * 1024)
+        time.sleep(0.02)
+
+
+@job("with_family", "with_family_too", executor="process")
+def with_family(ctx: Context) -> None:
+    """Starts programs that outlive it, one in its group and one in a session of its own. Each notes that it lives."""
+    script = (
+        "import os, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+        "while True:\n"
+        "    open(sys.argv[1], 'a').write(f'{os.getpid()} {time.monotonic()}\\n'); time.sleep(0.02)\n"
+    )
+    for kin, apart in (("child", False), ("stranger", True)):
+        file = FOLDER / f"{kin}-{ctx.job_id}-{ctx.attempt}"
+        subprocess.Popen([sys.executable, "-c", script, str(file)], start_new_session=apart)
+        while not file.exists():
+            time.sleep(0.01)
+    note(ctx, "start")
+    if ctx.attempt == 1:
+        time.sleep(1000)
+
+
+app = declared(Lanework())
+
+
+@app.hooks.on_start
+def start() -> None:
+    """Fails as often as the test says, by leaving files for it to use up."""
+    failures = sorted(FOLDER.glob("fail-start-*"))
+    if failures:
+        failures[0].unlink()
+        raise RuntimeError("this start fails")

@@ -1,0 +1,336 @@
+"""Submitting, against real PostgreSQL: what is stored, what is refused, and that a refusal stores nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+
+import psycopg
+import pytest
+from pydantic import BaseModel
+
+from lanework import Context, IdempotencyConflict, InvalidJob, Job, Lanework, UnknownJobType
+from lanework.testing import Clock, drain
+
+
+class Page(BaseModel):
+    url: str
+    words: int = 200
+
+
+@pytest.fixture
+def app(database: str) -> Iterator[Lanework]:
+    with Lanework(database) as app:
+        yield app
+
+
+@pytest.fixture
+def echo(app: Lanework) -> Job[[Any], Any]:
+    @app.job("echo", priority=3, max_tries=7, max_age=1000)
+    def echo(ctx: Context, value: Any) -> Any:
+        return value
+
+    return echo
+
+
+@pytest.fixture
+def db(database: str) -> Iterator[psycopg.Connection[Any]]:
+    with psycopg.connect(database, autocommit=True) as db:
+        yield db
+
+
+def count(db: psycopg.Connection[Any]) -> int:
+    row = db.execute("select count(*) from lanework.all_jobs").fetchone()
+    return int(row[0]) if row else -1
+
+
+def test_what_is_submitted_is_stored_with_the_defaults_of_its_type(app: Lanework, echo: Job[[Any], Any]) -> None:
+    info = echo.submit({"a": [1, "ö", None]}).info()
+    assert (info.type, info.status, info.lane, info.payload) == ("echo", "approved", "default", {"value": {"a": [1, "ö", None]}})
+    assert (info.priority, info.max_tries, info.attempt, info.tries_used, info.owner, info.tags) == (3, 7, 0, 0, None, ())
+    assert info.deadline is not None
+    assert info.deadline - info.created_at == timedelta(seconds=1000)
+
+
+@pytest.mark.parametrize("how", ["submit", "asubmit", "submit_many", "asubmit_many"])
+def test_every_option_is_stored_by_every_way_to_submit(app: Lanework, echo: Job[[Any], Any], how: str) -> None:
+    moment = datetime(2100, 1, 2, 3, 4, 5, tzinfo=UTC)
+    # a tab, a newline, a backslash and quotes: COPY has escapes of its own
+    owner, tags = "o'brien\t\\N\n", ["night", 'say "hi"\\', "{a,b}", "null", "tab\there"]
+    value = ["\\", '"', "\t\n", "\\N", "é\u2028"]
+    chosen = echo.options(priority=-5, run_at=moment, owner=owner, tags=tags, max_age=50, max_tries=2)
+
+    async def with_async() -> int:
+        async with app:
+            return (await chosen.asubmit(value)).id if how == "asubmit" else (await chosen.asubmit_many([(value,)]))[0].id
+
+    if how.startswith("a"):
+        job_id = asyncio.run(with_async())
+    else:
+        job_id = chosen.submit(value).id if how == "submit" else chosen.submit_many([{"value": value}])[0].id
+    info = app.get(job_id)
+    assert (info.priority, info.status, info.run_at, info.max_tries) == (-5, "scheduled", moment, 2)
+    assert (info.owner, info.tags, info.payload) == (owner, tuple(tags), {"value": value})
+    assert info.deadline is not None
+    assert info.deadline - info.created_at == timedelta(seconds=50)
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_delay_counts_from_the_database_s_time(app: Lanework, echo: Job[[Any], Any], many: bool) -> None:
+    # Red with the delay added to this process's clock.
+    Clock(app).advance(hours=-5)
+    later = echo.options(run_at=timedelta(hours=1))
+    info = (later.submit_many([(1,)])[0] if many else later.submit(1)).info()
+    assert info.status == "scheduled"
+    assert info.run_at is not None
+    assert timedelta(minutes=59) < info.run_at - info.created_at <= timedelta(hours=1)
+    assert info.run_at < datetime.now(UTC)
+
+
+def test_a_moment_that_has_passed_is_now(echo: Job[[Any], Any]) -> None:
+    past = echo.options(run_at=datetime(2001, 1, 1, tzinfo=UTC))
+    assert [past.submit(1).info().status, past.submit_many([(1,)])[0].info().status] == ["approved", "approved"]
+
+
+def test_a_hundred_thousand_in_one_call(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    handles = echo.submit_many([(n,) for n in range(100_000)])
+    assert len({handle.id for handle in handles}) == 100_000
+    wrong = "select count(*) from lanework.jobs where (payload ->> 'value')::int <> id - %s or status <> 'approved' or rank <> -3"
+    assert db.execute(wrong, (handles[0].id,)).fetchone() == (0,)
+    assert count(db) == 100_000
+
+
+@pytest.mark.parametrize("bad", [0, 2500, 4999])
+def test_many_are_all_or_nothing(echo: Job[[Any], Any], db: psycopg.Connection[Any], bad: int) -> None:
+    # 2,000 rows are one block of the COPY: with one commit a block, 2,000 or 4,000 rows would stay.
+    items: list[Any] = [(n,) for n in range(5000)]
+    items[bad] = (float("nan"),)
+    with pytest.raises(InvalidJob) as caught:
+        echo.submit_many(items)
+    assert caught.value.field == "value"
+    assert count(db) == 0
+    assert len(echo.submit_many(items[:bad])) == bad  # and the connection is as good as before
+
+
+def test_bulk_submits_at_the_same_moment_keep_their_ids_apart(app: Lanework, echo: Job[[Any], Any]) -> None:
+    # Red with `ids` always taken as following each other from `first`: duplicate keys, or handles of somebody else's jobs.
+    def submit(who: int) -> list[int]:
+        return [handle.id for handle in echo.submit_many([([who, n],) for n in range(3000)])]
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(submit, range(4)))
+    for who, ids in enumerate(found):
+        assert [app.get(ids[n]).payload["value"] for n in (0, 1500, 2999)] == [[who, 0], [who, 1500], [who, 2999]]
+
+
+# -- keys ----------------------------------------------------------------------------------------------------------------
+
+
+def test_the_same_key_and_body_is_the_same_job(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    first = echo.options(idempotency_key="k").submit({"a": 1, "b": 2})
+    assert echo.options(idempotency_key="k", priority=9).submit({"b": 2, "a": 1}).id == first.id
+    drain(app)
+    assert echo.options(idempotency_key="k").submit({"a": 1, "b": 2}).id == first.id  # finished and moved, and still known
+    assert count(db) == 1
+
+
+def test_the_same_key_with_another_body_is_refused(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    @app.job("other")
+    def other(ctx: Context, value: Any) -> None: ...
+
+    first = echo.options(idempotency_key="k").submit(1)
+    for submit in (lambda: echo.options(idempotency_key="k").submit(2), lambda: other.options(idempotency_key="k").submit(1)):
+        with pytest.raises(IdempotencyConflict, match=f"belongs to job {first.id}") as caught:
+            submit()
+        assert caught.value.field == "idempotency_key"
+    assert count(db) == 1
+
+
+def test_keys_are_per_owner(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    ids = {echo.options(idempotency_key="k", owner=owner).submit(n).id for n, owner in enumerate(["ada", "bob", None])}
+    assert len(ids) == 3
+    assert echo.options(idempotency_key="k", owner="bob").submit(1).id in ids
+
+
+def test_one_key_from_twenty_threads_makes_one_job(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    # Red with the key looked up before the job is inserted, instead of inserted first.
+    start = threading.Barrier(20)
+
+    def submit(n: int) -> list[int]:
+        start.wait()
+        return [echo.options(idempotency_key=f"k{k}").submit("same").id for k in range(10)]
+
+    with ThreadPoolExecutor(20) as threads:
+        found = set(map(tuple, threads.map(submit, range(20))))
+    assert len(found) == 1
+    assert count(db) == 10
+
+
+def test_a_key_is_forgotten_a_week_after_its_job_has_ended(app: Lanework, echo: Job[[Any], Any]) -> None:
+    clock, keyed = Clock(app), echo.options(idempotency_key="k", max_age=10_000_000)
+    first = keyed.submit(1)
+    clock.advance(days=30)
+    assert keyed.submit(1).id == first.id  # not ended yet: for ever
+    drain(app)
+    clock.advance(days=6)
+    assert keyed.submit(1).id == first.id
+    clock.advance(days=2)
+    again = keyed.submit(1)
+    assert again.id != first.id
+    assert keyed.submit(1).id == again.id
+
+
+def test_a_key_cannot_stand_for_many(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    with pytest.raises(InvalidJob) as caught:
+        echo.options(idempotency_key="k").submit_many([(1,), (2,)])
+    assert (caught.value.field, count(db)) == ("idempotency_key", 0)
+
+
+# -- refusals ------------------------------------------------------------------------------------------------------------
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+REFUSED: dict[str, tuple[str, Callable[[Job[[Any], Any]], Any]]] = {
+    "over 256 KiB": ("value", lambda job: job.submit("x" * 262_144)),
+    "NUL": ("value", lambda job: job.submit(["a\0b"])),
+    "NUL in a key": ("value", lambda job: job.submit({"a\0": 1})),
+    "lone surrogate": ("value", lambda job: job.submit("\ud800")),
+    "NaN": ("value", lambda job: job.submit(float("nan"))),
+    "1e400": ("value", lambda job: job.submit(json.loads("1e400"))),
+    "10,000 deep": ("value", lambda job: job.submit(nested(10_000))),
+    "a set": ("value", lambda job: job.submit({1, 2})),
+    "no argument": ("value", lambda job: cast("Any", job).submit()),
+    "an argument too many": ("other", lambda job: cast("Any", job).submit(1, other=2)),
+    "unknown option": ("prority", lambda job: cast("Any", job).options(prority=1).submit(1)),
+    "priority out of bounds": ("priority", lambda job: job.options(priority=1001).submit(1)),
+    "run_at without a time zone": ("run_at", lambda job: job.options(run_at=datetime(2100, 1, 1)).submit(1)),
+    "run_at too far": ("run_at", lambda job: job.options(run_at=datetime(9999, 1, 1, tzinfo=UTC)).submit(1)),
+    "max_age of nothing": ("max_age", lambda job: job.options(max_age=0).submit(1)),
+    "max_tries 0": ("max_tries", lambda job: job.options(max_tries=0).submit(1)),
+    "a key of nothing": ("idempotency_key", lambda job: job.options(idempotency_key="").submit(1)),
+    "21 tags": ("tags", lambda job: job.options(tags=[str(n) for n in range(21)]).submit(1)),
+    "NUL in the owner": ("owner", lambda job: job.options(owner="\0").submit(1)),
+    "no connection at all": ("connection", lambda job: job.options(connection=object()).submit(1)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_refused_submit_names_the_field_and_stores_nothing(
+    echo: Job[[Any], Any], db: psycopg.Connection[Any], case: str
+) -> None:
+    field, submit = REFUSED[case]
+    with pytest.raises(InvalidJob) as caught:
+        submit(echo)
+    assert caught.value.field == field
+    assert field in str(caught.value)
+    assert count(db) == 0
+
+
+SQL_REFUSED = {
+    "unknown type": ("type", "type => 'nope'"),
+    "null type": ("type", "type => null"),
+    "payload of 262,145 bytes": ("payload", "type => 'echo', payload => jsonb_build_object('v', repeat('x', 262145))"),
+    "no object": ("payload", "type => 'echo', payload => '[1]'"),
+    "null payload": ("payload", "type => 'echo', payload => null"),
+    "run_at in 99999": ("run_at", "type => 'echo', run_at => '99999-01-01Z'"),
+    "run_at infinity": ("run_at", "type => 'echo', run_at => 'infinity'"),
+    "priority": ("priority", "type => 'echo', priority => 2000"),
+    "max_tries": ("max_tries", "type => 'echo', max_tries => 0"),
+    "max_age": ("max_age", "type => 'echo', max_age => '-1 s'"),
+    "version": ("version", "type => 'echo', version => 0"),
+    "key": ("idempotency_key", "type => 'echo', idempotency_key => ''"),
+    "tags": ("tags", "type => 'echo', tags => array['a', null]"),
+}
+
+
+@pytest.mark.parametrize("case", SQL_REFUSED)
+def test_plain_sql_meets_the_same_limits(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any], case: str) -> None:
+    app._ready()
+    field, arguments = SQL_REFUSED[case]
+    with pytest.raises(psycopg.Error, match=f"{field}: ") as caught:
+        db.execute(f"select lanework.enqueue({arguments})".encode())
+    assert caught.value.sqlstate == ("LW301" if field == "type" else "LW300")
+    assert count(db) == 0
+
+
+def test_an_unknown_type_has_its_own_error(app: Lanework) -> None:
+    with pytest.raises(UnknownJobType, match="nope") as caught:
+        app.handlers["nope"]
+    assert caught.value.field == "type"
+
+
+def test_deep_json_from_plain_sql_fails_its_own_job_only(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    app._ready()
+    payload = '{"value": ' + "[" * 6000 + "]" * 6000 + "}"
+    deep = cast("Any", db.execute("select lanework.enqueue('echo', %s::jsonb, max_tries => 1)", (payload,)).fetchone())[0]
+    fine = [echo.submit(n) for n in range(20)]
+    drain(app)
+    assert [handle.result(timeout=10) for handle in fine] == list(range(20))
+    row = db.execute("select status::text, error from lanework.all_jobs where id = %s", (deep,)).fetchone()
+    assert row is not None
+    assert row[0] == "failed"
+    assert "cannot be read" in row[1]
+
+
+# -- arguments of declared types -------------------------------------------------------------------------------------------
+
+
+def test_models_go_in_as_json_and_come_out_as_models(app: Lanework) -> None:
+    @app.job("fetch")
+    def fetch(ctx: Context, page: Page, since: datetime) -> Page:
+        assert isinstance(page, Page)
+        assert isinstance(since, datetime)
+        return Page(url=page.url.upper(), words=page.words + since.year)
+
+    handle = fetch.submit(Page(url="u"), since=datetime(2020, 1, 1, tzinfo=UTC))
+    assert handle.info().payload["page"] == {"url": "u", "words": 200}
+    drain(app)
+    assert handle.result(timeout=5) == {"url": "U", "words": 2220}  # type: ignore[comparison-overlap]
+    with pytest.raises(InvalidJob) as caught:
+        cast("Any", fetch).submit({"url": 7}, since=datetime(2020, 1, 1, tzinfo=UTC))
+    assert caught.value.field.startswith("page")
+
+
+def test_older_payloads_are_upgraded_and_newer_ones_left_alone(database: str) -> None:
+    with Lanework(database) as old:
+
+        @old.job("greet")
+        def greet(ctx: Context, name: str) -> str:
+            return name
+
+        first = greet.submit("Ada Lovelace")
+    with Lanework(database) as newest:
+
+        @newest.job("greet", version=3)
+        def greet3(ctx: Context, names: list[str], loud: bool) -> str:
+            return " ".join(names) + ("!" if loud else "")
+
+        third = greet3.submit(["Grace"], True)
+    with Lanework(database) as new:
+
+        @new.job("greet", version=2)
+        def greet2(ctx: Context, names: list[str]) -> str:
+            return "-".join(names)
+
+        @greet2.upgrade(from_version=1)
+        def split(payload: dict[str, Any]) -> dict[str, Any]:
+            return {"names": payload["name"].split()}
+
+        # the job of version 3 stays for a process that knows it; `drain` would wait for it
+        async def work() -> str:
+            async with new, new.worker():
+                return cast("str", (await new._await(first.id, 20)).result)
+
+        assert asyncio.run(work()) == "Ada-Lovelace"
+        assert (new.get(third.id).status, new.get(third.id).attempt) == ("approved", 0)
