@@ -16,7 +16,7 @@ import pytest
 from lanework import Lanework
 from lanework._options import OptionValues
 from lanework.context import Context
-from lanework.errors import ConfigError, InvalidJob, JobCancelled, JobFailed, JobNotFinished
+from lanework.errors import ConfigError, InvalidJob, JobCancelled, JobFailed, JobNotFinished, JobNotFound
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.job import Declares, Handle, Job, JobInfo, Options, Submission
 from lanework.outcomes import Snooze
@@ -35,6 +35,7 @@ class Application(Declares):
         self.stored: list[Submission] = []
         self.bulks: list[tuple[Handler, list[str], Options]] = []
         self.found = info or job_info()
+        self.committed = True
 
     def _submit(self, submission: Submission) -> int:
         self.stored.append(submission)
@@ -51,10 +52,12 @@ class Application(Declares):
         return self._submit_many(handler, payloads, options)
 
     def _info(self, job_id: int) -> JobInfo:
+        if not self.committed:
+            raise JobNotFound(f"there is no job {job_id}")
         return self.found
 
     async def _ainfo(self, job_id: int) -> JobInfo:
-        return self.found
+        return self._info(job_id)
 
     def _wait(self, job_id: int, timeout: float | None) -> JobInfo:
         return self.found
@@ -307,7 +310,8 @@ def test_finished() -> None:
     assert not any(others)
 
 
-def test_a_handle_from_an_open_transaction_does_not_wait(empty_database: str, digest: Job[..., Any]) -> None:
+def test_a_handle_from_an_open_transaction_does_not_wait(empty_database: str, app: Application, digest: Job[..., Any]) -> None:
+    app.committed = False
     with psycopg.connect(empty_database) as connection:
         connection.execute("select 1")
         first = digest.options(connection=connection).submit("u", 1)
@@ -317,9 +321,10 @@ def test_a_handle_from_an_open_transaction_does_not_wait(empty_database: str, di
                 handle.result()
             with pytest.raises(JobNotFinished, match="still open"):
                 asyncio.run(handle.await_())
-            assert handle.info().id == 1
         connection.commit()
-        first.wait()
+        app.committed = True
+        connection.execute("select 1")
+        first.wait()  # the job is there: this is another transaction of the same connection
         connection.execute("select 1")
         first.wait()  # another transaction of the same connection does not matter
         connection.rollback()
