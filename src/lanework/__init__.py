@@ -19,7 +19,7 @@ from lanework.errors import (
     UnknownJobType,
 )
 from lanework.job import Handle, Job, JobInfo
-from lanework.outcomes import Cancel, Done, Fail, Snooze
+from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
 from lanework.retries import Classifier, Retryable
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ __all__ = [
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
+    "ItemError",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -46,9 +47,11 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Partial",
     "Retryable",
     "Snooze",
     "UnknownJobType",
+    "Wait",
     "Worker",
 ]
 

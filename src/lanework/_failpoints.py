@@ -9,7 +9,8 @@ name=action, each time the point is reached, or only the first n times with `*n`
     kill        SIGKILL to this process
 
 The points: `before_claim`, a round's call is made up and not yet sent; `after_claim_commit`, jobs are claimed and the answer is here;
-`after_finish_commit`, finishes are stored and the answer is here; `before_settle`, a run has ended in another way and nobody knows yet.
+`after_finish_commit`, finishes are stored and the answer is here; `before_settle`, a run has ended in another way and nobody knows yet;
+`before_step` and `after_step`, around the commit of a step.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import re
 import signal
 from collections.abc import Awaitable, Callable
 
-POINTS = ("before_claim", "after_claim_commit", "after_finish_commit", "before_settle")
+POINTS = ("before_claim", "after_claim_commit", "after_finish_commit", "before_settle", "before_step", "after_step")
 _ORDER = re.compile(r"(?P<name>\w+)=(?P<action>raise|kill|sleep:(?P<seconds>[\d.]+))(\*(?P<times>\d+))?")
 
 

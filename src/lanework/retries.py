@@ -57,7 +57,7 @@ class Retryable(Exception):
 class Verdict:
     """What `lanework.settle` is told about a run that did not complete."""
 
-    action: Literal["retry", "snooze", "release", "fail", "cancel"]
+    action: Literal["retry", "snooze", "release", "fail", "cancel", "complete", "wait"]
     delay_s: float = 0.0
     uses_try: bool = False
     loss: bool = False
@@ -68,6 +68,10 @@ class Verdict:
     traceback: str | None = None
     cause: str | None = None
     reason: str | None = None
+    result: Any = None
+    errors: tuple[dict[str, Any], ...] | None = None
+    on_failure: str | None = None
+    tolerate: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         """What the database takes, whatever a handler has put in: one bad value must not stop the verdicts beside it."""

@@ -50,6 +50,12 @@ class RecordingLink:
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
         return self.ask(op, data)
 
+    def database(self) -> Keeper:
+        raise ConfigError("this handler writes to the database: test it with testing.drain, which has one")
+
+    async def adatabase(self) -> AsyncKeeper:
+        return self.database()  # type: ignore[return-value]
+
 
 class RecordingContext(Context):
     """A context without an engine: `progress_reports`, `log_entries` and `checkpoints` tell what the handler did."""

@@ -26,6 +26,7 @@ from lanework._services.run import Run
 from lanework._services.service import Service
 from lanework._store.claims import Claimed, Held, Settled, completed, cycle, payloads, read_back, settle
 from lanework._store.hints import hint
+from lanework._store.inside import wake_parents
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.verb import is_outage
 from lanework._store.workers import LaneView
@@ -33,6 +34,7 @@ from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetir
 from lanework.retries import Classifier, Verdict
 
 if TYPE_CHECKING:
+    from lanework.client import Lanework
     from lanework.handlers import Handler
 
 logger = logging.getLogger("lanework")
@@ -49,12 +51,15 @@ class Host(Protocol):
     """What a lane needs from its worker."""
 
     worker_id: int
+    dsn: str
+    app: Lanework
     keeper: AsyncKeeper
     recorder: Recorder
 
     @property
     def classifiers(self) -> Sequence[Classifier]: ...
 
+    def plain_settings(self) -> dict[str, Any]: ...
     def next_call(self) -> int: ...
     def open_claim(self) -> int: ...
     def close_claim(self, no: int) -> None: ...
@@ -205,7 +210,7 @@ class Lane(Service):
         """Starts what came with its payload; fetches the others, a few megabytes at a time."""
         for count, row in enumerate(rows, 1):
             if row.payload is not None:
-                self._start(row, claim, no, row.payload, None)
+                self._start(row, claim, no, row.payload)
             if count % TURN == 0:
                 await asyncio.sleep(0)
         rows = [row for row in rows if row.payload is None]
@@ -220,11 +225,13 @@ class Lane(Service):
                 logger.warning("lane %s: %d claimed jobs could not be read (%s); they are given back", self.name, count, error)
                 self._forget([*part, *rows], no)
                 return
-            texts = {id: (payload, checkpoint) for id, payload, checkpoint in found}
+            texts = {id: rest for id, *rest in found}
             for row in part:
-                self._start(row, claim, no, *texts.get(row.id, (None, None)))
+                self._start(row, claim, no, *texts.get(row.id, (None,)))
 
-    def _start(self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None) -> None:
+    def _start(
+        self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None = None, failed: str | None = None
+    ) -> None:
         handler = self.host.handler(row.type_id)
         executor = self.host.executor(self, handler, row.suspect)
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
@@ -233,7 +240,7 @@ class Lane(Service):
             self._settled_some(no)
             return
         self.runs[row.id] = run
-        run.task = self._loop_ref.create_task(run.main(payload, checkpoint))
+        run.task = self._loop_ref.create_task(run.main(payload, checkpoint, failed))
 
     def _forget(self, rows: list[Claimed], no: int) -> None:
         """Nobody here knows these rows any more: with their claim closed, the next beat gives them back."""
@@ -316,6 +323,9 @@ class Lane(Service):
         if any(answer.next == "approved" for answer in answers):
             self.hurry()
             await self.keeper.run(hint(self.name))
+        parked = [answer.id for answer in answers if answer.next == "blocked"]
+        if parked:  # a child may have ended while its parent was being parked
+            await self.keeper.run(wake_parents(parked))
         due = [answer.due_in for answer in answers if answer.due_in is not None]
         if due:
             self.host.due_in(max(min(due), 0.0))

@@ -178,7 +178,7 @@ create function lanework.complete_and_claim(
     p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[]
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
-    created_at timestamptz, owner text, bytes int, payload text
+    past boolean, created_at timestamptz, owner text, bytes int, payload text
 )
 language plpgsql volatile as $$
 #variable_conflict use_column
@@ -193,7 +193,7 @@ begin
         -- one row with a negative id tells that some of the finishes changed nothing
         if v_count < cardinality(p_done) then
             return query select -v_count::bigint - 1, 0, 0, 0::bigint, 0::smallint, 0::smallint, 0::smallint, false,
-                null::timestamptz, null::text, 0, null::text;
+                false, null::timestamptz, null::text, 0, null::text;
         end if;
     end if;
     if not lanework.use_lane(p_lane, p_worker, p_used, p_call) then
