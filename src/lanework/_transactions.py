@@ -61,6 +61,21 @@ class Transaction(_Base):
     def execute(self, query: Any, params: Any = None) -> psycopg.Cursor[Any]:
         return self.connection.execute(query, params)
 
+    @contextmanager
+    def sqlalchemy(self) -> Iterator[Any]:
+        """A SQLAlchemy `Session` on this very connection: its work is part of the block's commit."""
+        from sqlalchemy import create_engine  # noqa: PLC0415 - only who has SQLAlchemy comes here
+        from sqlalchemy.orm import Session  # noqa: PLC0415
+        from sqlalchemy.pool import StaticPool  # noqa: PLC0415
+
+        lent = {"creator": lambda: self.connection, "poolclass": StaticPool, "pool_reset_on_return": None}
+        engine = create_engine("postgresql+psycopg://", **lent)
+        for act in ("do_commit", "do_rollback", "do_close"):  # the block commits, and the connection is only lent
+            setattr(engine.dialect, act, lambda connection: None)
+        with Session(engine) as session:
+            yield session
+            session.flush()
+
     def finish(self, result: Any = None) -> Finished:
         """The job is `completed`, with this result, in the same commit as the block's effects. Return what it returns."""
         if run(self.connection, self._finish_verb(result)) != 1:

@@ -43,6 +43,7 @@ from lanework.reports import (
     worker_row,
 )
 from lanework.retries import Classifier
+from lanework.secrets import Secrets
 
 if TYPE_CHECKING:
     from lanework.worker import Worker
@@ -63,6 +64,7 @@ class Lanework(Declares):
         self.handlers = Handlers()
         self.hooks = Hooks()
         self.classifiers: list[Classifier] = []
+        self.secrets = Secrets()
         self.lanes = Lanes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()

@@ -12,7 +12,7 @@ import logging
 import random
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, TypedDict, cast, get_args
 
 from lanework._codec import clean_text
@@ -72,6 +72,10 @@ class Verdict:
     errors: tuple[dict[str, Any], ...] | None = None
     on_failure: str | None = None
     tolerate: int | None = None
+
+    def masked(self, mask: Callable[[str], str]) -> Verdict:
+        texts = {name: mask(value) for name in ("error", "traceback", "reason") if isinstance(value := getattr(self, name), str)}
+        return replace(self, **texts) if texts else self  # type: ignore[arg-type]
 
     def as_json(self) -> dict[str, Any]:
         """What the database takes, whatever a handler has put in: one bad value must not stop the verdicts beside it."""

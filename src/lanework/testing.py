@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Any, cast
 from lanework._codec import RESULT_LIMIT, decode, encode
 from lanework._store.testing import claimable, move_time
 from lanework.context import Context
-from lanework.errors import InvalidResult
+from lanework.errors import ConfigError, InvalidResult
 from lanework.job import Job, Options, Submission
 
 if TYPE_CHECKING:
+    from lanework._store.keeper import AsyncKeeper, Keeper
     from lanework.client import Lanework
     from lanework.handlers import Handler, Payloads
 
@@ -54,7 +55,7 @@ class RecordingLink:
         raise ConfigError("this handler writes to the database: test it with testing.drain, which has one")
 
     async def adatabase(self) -> AsyncKeeper:
-        return self.database()  # type: ignore[return-value]
+        raise ConfigError("this handler writes to the database: test it with testing.adrain, which has one")
 
 
 class RecordingContext(Context):

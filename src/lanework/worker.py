@@ -95,7 +95,7 @@ class Worker:
         await self._run_start_hooks()
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(

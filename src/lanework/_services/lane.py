@@ -259,7 +259,7 @@ class Lane(Service):
         if verdict is None:
             self._settled_some(run.no)
         else:
-            self._ended.append((run, verdict))
+            self._ended.append((run, verdict.masked(self.host.app.secrets.mask)))
         self.wake()
 
     def body_ended(self, run: Run) -> None:

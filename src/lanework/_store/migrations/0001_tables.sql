@@ -81,7 +81,7 @@ create table lanework.jobs (
     depth smallint not null default 0,
     suspect boolean not null default false,
     owner text,
-    session text,
+    session text collate "C",
     blocked_on text,
     tags text[],
     payload jsonb not null default '{}'::jsonb,

@@ -159,7 +159,7 @@ begin
     ), woken as (
         update lanework.jobs j set status = 'approved', blocked_on = null
         from parents p
-        where j.id = p.id and not exists (select from lanework.jobs c where c.parent = p.id)
+        where j.id = p.id and not exists (select from lanework.jobs c where c.parent = p.id offset 0)
         returning j.type_id
     )
     select array_agg(distinct w.type_id) into v_types from woken w;
@@ -168,6 +168,8 @@ begin
     end if;
 end $$;
 
+-- (`offset 0` keeps an `exists` from becoming a join: one look into an index per row, whatever the statistics say.)
+--
 -- Makes the first committed job of each session claimable, if the session has no active one. One promoter per session at a
 -- time; the unique index on active jobs stands behind it.
 create function lanework.promote_sessions(p_sessions text[]) returns void
@@ -183,18 +185,20 @@ begin
     perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
     with heads as (
         select h.id
-        from (select distinct s from unnest(p_sessions) s) x
+        from (select distinct s collate "C" as s from unnest(p_sessions) s) x
+        -- written as a walk of the index from (session, 0) on: no other index has this order
         cross join lateral (
-            select j.id from lanework.jobs j
-            where j.session = x.s and j.status = 'blocked' and j.blocked_on = 'session' order by j.id limit 1) h
-        where not exists (
+            select j.session, j.id from lanework.jobs j
+            where j.status = 'blocked' and j.blocked_on = 'session' and (j.session, j.id) > (x.s, 0)
+            order by j.session, j.id limit 1) h
+        where h.session = x.s and not exists (
             select from lanework.jobs a
-            where a.session = x.s and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children'))
+            where a.session = x.s and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children') offset 0)
     ), gone_on as (
         update lanework.jobs j
         set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
-        from heads h where j.id = h.id and j.status = 'blocked' and j.blocked_on = 'session'
+        from heads h where j.id = h.id and j.status = 'blocked'
         returning j.type_id
     )
     select array_agg(distinct g.type_id) into v_types from gone_on g;
@@ -220,7 +224,7 @@ begin
         select w.session from walk w
         where w.session is not null and not exists (
             select from lanework.jobs a
-            where a.session = w.session and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children'))
+            where a.session = w.session and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children') offset 0)
         limit p_limit);
 end $$;
 
@@ -243,4 +247,9 @@ begin
     if v_sessions is not null then
         perform lanework.promote_sessions(v_sessions);
     end if;
+    -- a cancel flows down; of a large family the sweep cancels what is over this number
+    perform lanework.cancel(c.id, '', 'its parent was cancelled')
+    from (
+        select c.id from lanework.jobs_done d join lanework.jobs c on c.parent = d.id
+        where d.id = any (p_ids) and d.status = 'cancelled' order by c.id limit 500) c;
 end $$;
