@@ -5,7 +5,7 @@ import os
 
 import django
 from django.conf import settings
-from django.db import connection, connections, transaction
+from django.db import connection, transaction
 from psycopg.conninfo import conninfo_to_dict
 
 from lanework import Context, Handle, JobNotFound, Lanework, embedded
@@ -32,12 +32,12 @@ def sign_up(user: str) -> Handle[str]:
         with connection.cursor() as cursor:
             cursor.execute("create table if not exists users (name text)")
             cursor.execute("insert into users values (%s)", [user])
-        return welcome.options(connection=connections["default"]).submit(user)
+        return welcome.options(connection=connection).submit(user)
 
 
 def sign_up_and_fail(user: str) -> Handle[str]:
     with transaction.atomic():
-        job = welcome.options(connection=connections["default"]).submit(user)
+        job = welcome.options(connection=connection).submit(user)
         transaction.set_rollback(True)
         return job
 

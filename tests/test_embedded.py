@@ -465,6 +465,16 @@ def test_root_lends_an_account(fresh_folder: Path) -> None:
 
 
 @as_root
+def test_a_server_folder_not_yet_handed_over_is_accepted(data_folder: Path) -> None:
+    """Made, but still root's: another starter is at this line right now, or died there."""
+    run = data_folder / "postgres/run"
+    os.chown(run, 0, 0)
+    with acquire(data_folder) as lease:
+        assert ask(lease, "select 1") == 1
+        assert run.stat().st_uid == (data_folder / "postgres/data").stat().st_uid
+
+
+@as_root
 def test_a_folder_the_account_cannot_enter_is_named() -> None:
     with temporary_folder() as folder:
         wall = folder / "wall"

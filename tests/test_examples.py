@@ -24,6 +24,7 @@ OUTPUT = {
     "in_process.py": r"Hello, Ada!\n",
     "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"
     r"LW-320 max_slots: expected 0 to 10000 or none, got 10001\n",
+    "own_executor.py": r"hill\.png\nlake\.png\n",
     "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
     "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",
     "own_transaction_sqlalchemy.py": rf"\['order 1 shipped', 'order 2 shipped'\]\n{ROLLED_BACK}\n",

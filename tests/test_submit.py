@@ -105,16 +105,15 @@ def test_a_hundred_thousand_in_one_call(app: Lanework, echo: Job[[Any], Any], db
     assert count(db) == 100_000
 
 
-@pytest.mark.parametrize("bad", [0, 2500, 4999])
-def test_many_are_all_or_nothing(echo: Job[[Any], Any], db: psycopg.Connection[Any], bad: int) -> None:
+def test_many_are_all_or_nothing(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
     # 2,000 rows are one block of the COPY: with one commit a block, 2,000 or 4,000 rows would stay.
-    items: list[Any] = [(n,) for n in range(5000)]
-    items[bad] = (float("nan"),)
-    with pytest.raises(InvalidJob) as caught:
-        echo.submit_many(items)
-    assert caught.value.field == "value"
-    assert count(db) == 0
-    assert len(echo.submit_many(items[:bad])) == bad  # and the connection is as good as before
+    for bad in (0, 2500, 4999):
+        items: list[Any] = [(n,) for n in range(5000)]
+        items[bad] = (float("nan"),)
+        with pytest.raises(InvalidJob) as caught:
+            echo.submit_many(items)
+        assert (caught.value.field, count(db)) == ("value", 0)
+    assert len(echo.submit_many(items[:10])) == 10  # and the connection is as good as before
 
 
 def test_bulk_submits_at_the_same_moment_keep_their_ids_apart(app: Lanework, echo: Job[[Any], Any]) -> None:
@@ -202,7 +201,7 @@ def nested(depth: int) -> Any:
 
 
 REFUSED: dict[str, tuple[str, Callable[[Job[[Any], Any]], Any]]] = {
-    "over 256 KiB": ("value", lambda job: job.submit("x" * 262_144)),
+    "over 256 KiB": ("payload", lambda job: job.submit("x" * 262_144)),
     "NUL": ("value", lambda job: job.submit(["a\0b"])),
     "NUL in a key": ("value", lambda job: job.submit({"a\0": 1})),
     "lone surrogate": ("value", lambda job: job.submit("\ud800")),
@@ -225,15 +224,11 @@ REFUSED: dict[str, tuple[str, Callable[[Job[[Any], Any]], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_refused_submit_names_the_field_and_stores_nothing(
-    echo: Job[[Any], Any], db: psycopg.Connection[Any], case: str
-) -> None:
-    field, submit = REFUSED[case]
-    with pytest.raises(InvalidJob) as caught:
-        submit(echo)
-    assert caught.value.field == field
-    assert field in str(caught.value)
+def test_a_refused_submit_names_the_field_and_stores_nothing(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    for case, (field, submit) in REFUSED.items():
+        with pytest.raises(InvalidJob) as caught:
+            submit(echo)
+        assert (caught.value.field, field in str(caught.value)) == (field, True), case
     assert count(db) == 0
 
 
@@ -254,13 +249,12 @@ SQL_REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", SQL_REFUSED)
-def test_plain_sql_meets_the_same_limits(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any], case: str) -> None:
+def test_plain_sql_meets_the_same_limits(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
     app._ready()
-    field, arguments = SQL_REFUSED[case]
-    with pytest.raises(psycopg.Error, match=f"{field}: ") as caught:
-        db.execute(f"select lanework.enqueue({arguments})".encode())
-    assert caught.value.sqlstate == ("LW301" if field == "type" else "LW300")
+    for case, (field, arguments) in SQL_REFUSED.items():
+        with pytest.raises(psycopg.Error, match=f"{field}: ") as caught:
+            db.execute(f"select lanework.enqueue({arguments})".encode())
+        assert caught.value.sqlstate == ("LW301" if field == "type" else "LW300"), case
     assert count(db) == 0
 
 
@@ -270,7 +264,7 @@ def test_an_unknown_type_has_its_own_error(app: Lanework) -> None:
     assert caught.value.field == "type"
 
 
-def test_deep_json_from_plain_sql_fails_its_own_job_only(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+def test_deep_json_from_plain_sql_fails_its_own_job(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
     app._ready()
     payload = '{"value": ' + "[" * 6000 + "]" * 6000 + "}"
     deep = cast("Any", db.execute("select lanework.enqueue('echo', %s::jsonb, max_tries => 1)", (payload,)).fetchone())[0]

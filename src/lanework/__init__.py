@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from lanework._pools.base import Call, Executor
 from lanework.client import Lanework
 from lanework.context import Context
 from lanework.errors import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lanework.worker import Worker
 
 __all__ = [
+    "Call",
     "Cancel",
     "ClaimLost",
     "Classifier",
@@ -33,6 +35,7 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Executor",
     "Fail",
     "Handle",
     "IdempotencyConflict",

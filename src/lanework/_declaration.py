@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,6 +12,7 @@ from typing import Any, Literal, TypedDict, get_args
 from lanework._plain import show
 from lanework.errors import ConfigError
 
+#: Where a body runs; besides these, the names that `app.executor` has registered.
 Executor = Literal["async", "thread", "process"]
 OnDisconnect = Literal["stop", "hold"]
 Seconds = float | timedelta
@@ -23,7 +25,7 @@ class Declaration(TypedDict, total=False):
     """The options of `@app.job`, for type checkers. `JobSpec` says what they mean."""
 
     lane: str
-    executor: Executor
+    executor: str
     max_tries: int
     timeout: Seconds | None
     version: int
@@ -46,7 +48,7 @@ class JobSpec:
     #: The lane that gets the type at its first start; later the row in the database decides.
     lane: str = "default"
     #: Where the body runs. `async` for coroutine functions and `thread` for plain ones unless given.
-    executor: Executor = "thread"
+    executor: str = "thread"
     #: Errors and timeouts that are allowed before the job fails, 1 to 100.
     max_tries: int = 3
     #: Seconds that one run may take; None: no limit.
@@ -72,8 +74,8 @@ class JobSpec:
 
     def __post_init__(self) -> None:
         self._check_text("name", self.name)
-        self._check_text("lane", self.lane)
-        self._check_one_of("executor", EXECUTORS)
+        self._check_pattern("lane", r"[a-z][a-z0-9_.-]{0,62}", "small letters, digits, '_', '.' or '-', at most 63 of them")
+        self._check_pattern("executor", r"[a-z][a-z0-9_-]{0,30}", "async, thread, process, or the name of an executor of your own")
         self._check_one_of("on_disconnect", get_args(OnDisconnect))
         self._check_int("max_tries", 1, 100)
         self._check_int("version", 1, 32_767)
@@ -92,6 +94,11 @@ class JobSpec:
     def _check_text(self, option: str, value: Any) -> None:
         if not isinstance(value, str) or not 1 <= len(value) <= 200 or not value.isprintable() or value.isspace():
             raise self._wrong(option, "1 to 200 printable characters")
+
+    def _check_pattern(self, option: str, pattern: str, expected: str) -> None:
+        value = getattr(self, option)
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise self._wrong(option, expected)
 
     def _check_one_of(self, option: str, choices: Collection[str]) -> None:
         if getattr(self, option) not in choices:

@@ -8,9 +8,14 @@ name=action, each time the point is reached, or only the first n times with `*n`
     sleep:S     the round waits S seconds; everything else goes on
     kill        SIGKILL to this process
 
-The points: `before_claim`, a round's call is made up and not yet sent; `after_claim_commit`, jobs are claimed and the answer is here;
-`after_finish_commit`, finishes are stored and the answer is here; `before_settle`, a run has ended in another way and nobody knows yet;
-`before_step` and `after_step`, around the commit of a step.
+The points:
+
+    before_claim          a round's call is made up and not yet sent
+    after_claim_commit    jobs are claimed, and the answer is here
+    after_finish_commit   finishes are stored, and the answer is here
+    before_settle         runs have ended in another way, and nobody knows it yet
+    before_step           a step has run, and its result is not stored yet
+    after_step            a step's result is stored, and the answer is here
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Prepared:
 
 def _check_and_migrate(dsn: str, settings: Settings) -> None:
     with connect(dsn, settings, "setup") as conn:
-        embedded.check_durability(conn)
+        embedded.check_durability(conn, allow_unsafe=settings.allow_unsafe)
         if migrate.is_current(conn):
             return
         if settings.migrate == "check":

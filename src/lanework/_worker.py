@@ -39,8 +39,7 @@ if __name__ == "__main__":
     gc.set_threshold(20_000, 20, 50)  # thousands of short-lived tasks a second would start it all the time
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
-        with runner() as running:
-            running.run(main(json.loads(sys.argv[1])))
+        runner().run(main(json.loads(sys.argv[1])))  # never closed: that would wait for bodies that do not end
     except LaneworkError as error:
         sys.stderr.write(f"{error.code}: {error}\n")
         code = error.exit_code

@@ -7,15 +7,17 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
 from lanework._children import ChildResult, results
+from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._loading import Target
+from lanework._pools.base import Executor
 from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
@@ -65,6 +67,7 @@ class Lanework(Declares):
         self.hooks = Hooks()
         self.classifiers: list[Classifier] = []
         self.secrets = Secrets()
+        self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -121,6 +124,13 @@ class Lanework(Declares):
         operator has set is never overwritten."""
         check(name, values)
         self._lane_values[name] = values
+
+    def executor(self, name: str, factory: Callable[[str], Executor]) -> None:
+        """Registers a place where bodies can run: `@app.job(executor=name)`. `factory` gets a lane's name and makes the
+        executor of that lane, in each worker that needs it; see `Executor`."""
+        if name in BUILT_IN:
+            raise ConfigError(f"executor: {name!r} is built in; choose another name")
+        self.executors[name] = factory
 
     def classifier(self, function: Classifier) -> Classifier:
         """Registers a function that says what an exception means; see `Classifier`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -135,6 +136,7 @@ def _check_bounds(name: str, value: Any, metadata: Mapping[str, Any]) -> None:
     low, high, unit = metadata.get("low"), metadata.get("high"), metadata.get("unit", "")
     if low is None and high is None:
         return
-    if not isinstance(value, (int, float)) or (low is not None and value < low) or (high is not None and value > high):
+    wrong = isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value)
+    if wrong or (low is not None and value < low) or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"{low} to {high}"
         raise ConfigError(f"{name}: expected {bounds}{f' {unit}' if unit else ''}, got {value!r}")

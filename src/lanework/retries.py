@@ -29,7 +29,9 @@ ERROR_CLASSES: tuple[str, ...] = get_args(ErrorClass)
 HANDLER_RAISED, WORKER_LOST, TIMED_OUT, STALLED, HANDLER_FAILED = "LW-420", "LW-403", "LW-404", "LW-405", "LW-421"
 
 FINAL_CLASSES = frozenset({"invalid_input", "permanent", "crash_loop"})
-FREE_CLASSES = frozenset({"throttled", "worker_lost"})
+FREE_CLASSES = frozenset({"throttled", "budget", "worker_lost"})
+#: Not an error of the job: it waits, and uses no try.
+PARKED_CLASSES = frozenset({"throttled", "budget"})
 MAX_DELAY = 3600.0
 MAX_THROTTLE = 60.0
 #: A hundred years. More is a mistake, and out of a timestamp's range.
@@ -181,7 +183,7 @@ def judge(error: BaseException, *, tries_used: int, base: float, classifiers: It
         return Verdict("release", loss=True, error_class=kind, cause=error.cause, **told)
     if kind in FINAL_CLASSES:
         return Verdict("fail", error_class=kind, **told)
-    if kind == "throttled":
+    if kind in PARKED_CLASSES:
         wait = retry_after_of(error)
         delay = wait if wait is not None else backoff(tries_used, base, cap=MAX_THROTTLE)
         return Verdict("snooze", delay_s=max(delay, 0.05), error_class=kind, **told)

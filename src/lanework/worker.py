@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from lanework import _capture
+from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._guard.link import GuardLink
 from lanework._loading import in_child
-from lanework._pools.base import Executor, Unavailable
+from lanework._pools.base import Executor, StartedFirst, Unavailable
 from lanework._pools.process import ProcessPool
 from lanework._pools.thread import ThreadPool
 from lanework._services.lane import Lane
@@ -90,6 +91,10 @@ class Worker:
         dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
+        for handler in self._types.values():
+            if handler.executor not in (*BUILT_IN, *self.app.executors):
+                known = ", ".join((*BUILT_IN, *self.app.executors))
+                raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
         await self._run_start_hooks()
@@ -166,17 +171,27 @@ class Worker:
             await pool.stop()
         with contextlib.suppress(Exception):
             await self.app.hooks.run(self.app.hooks.stop)
-        if left:
-            # their threads go on: what they hold is given back by the guard, when this process is dead
-            logger.warning("%d jobs in threads did not end; they are given back when this process has ended", left)
-        else:
-            with contextlib.suppress(Exception):
-                await self.keeper.run(end_worker(self.worker_id, state="stopped", because="stopped", suspect=False))
-            await self.guard.leave("stopped", timeout=10.0)
-        await self.keeper.close()
         _capture.uninstall()
         self.app._workers.remove(self)
         self._state = "stopped"
+        if left:
+            logger.warning("%d jobs did not end; they are given back when they have, or when this process has", left)
+            self.guard.leaving("stopped")
+            self._retiring = asyncio.ensure_future(self._end_later())
+        else:
+            await self._end()
+
+    async def _end(self) -> None:
+        with contextlib.suppress(Exception):
+            await self.keeper.run(end_worker(self.worker_id, state="stopped", because="stopped", suspect=False))
+        await self.guard.leave("stopped", timeout=10.0)
+        await self.keeper.close()
+
+    async def _end_later(self) -> None:
+        """An application goes on when its worker has stopped, and so do bodies that cannot be ended."""
+        while any(lane.used for lane in self.lanes.values()):
+            await asyncio.sleep(0.1)
+        await self._end()
 
     async def _quiet(self, seconds: float) -> bool:
         """True once no lane has anything left; polled, since a lane's end is rare and a few milliseconds do not matter."""
@@ -336,6 +351,8 @@ class Worker:
     def _make_pool(self, lane: Lane, kind: str) -> Executor:
         if kind == "thread":
             return ThreadPool(self.settings.max_threads, name=lane.name)
+        if kind in self.app.executors:
+            return StartedFirst(self.app.executors[kind](lane.name))
         target = self.app._target
         if target is None:
             return Unavailable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,9 @@ from tests.sql.proof import complaints, instrumented
 @pytest.fixture
 def site(database: str, tmp_path: Path) -> Iterator[Site]:
     sql = instrumented(database)
-    site = Site(database, tmp_path, sql)
-    try:
+    with sql.db, closing(Site(database, tmp_path, sql)) as site:
         yield site
+        print(site.logs())
         if not site.plant:
             # whatever a test does to the processes, the engine keeps its promises
             assert complaints(sql) == []
-    finally:
-        site.close()
-        print(site.logs())
-        sql.db.close()

@@ -1,7 +1,7 @@
 """Real processes on a real database: start them, stop them, kill them, and wait for what they leave behind.
 
-    Site      one test's database, folder and processes
-    Process   one `lanework worker`: the supervisor (guard), and under it the worker proper
+Site      one test's database, folder and processes
+Process   one `lanework worker`: the supervisor (guard), and under it the worker proper
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLDER = "LANEWORK_TEST_FOLDER"
 #: The scale of `promises.md` for tests: expiry 3 s, beats 0.5 s, polls 0.25 s.
 SCALE = {
     "LANEWORK_EXPIRY": "3", "LANEWORK_FENCE_AFTER": "2", "LANEWORK_BEAT": "0.5", "LANEWORK_IDLE_BEAT": "0.5",
-    "LANEWORK_SWEEP": "0.5", "LANEWORK_GRACE": "5", "LANEWORK_MAX_CHILDREN": "6", "LANEWORK_ALLOW_UNSAFE": "1",
+    "LANEWORK_SWEEP": "0.5", "LANEWORK_GRACE": "5", "LANEWORK_MAX_CHILDREN": "16", "LANEWORK_ALLOW_UNSAFE": "1",
 }  # fmt: skip
 FINAL = ("completed", "failed", "cancelled")
 T = TypeVar("T")
@@ -128,9 +128,7 @@ class Site:
             self.until(one.ready, f"{one.name} to start", 60)
         return started
 
-    def _start(
-        self, name: str, command: list[str], env: dict[str, str], *, wait: bool, after: Iterable[str] = ()
-    ) -> Process:
+    def _start(self, name: str, command: list[str], env: dict[str, str], *, wait: bool, after: Iterable[str] = ()) -> Process:
         name = name or f"w{len(self._processes) + 1}"
         arguments = [sys.executable, "-m", *command, name, *after]
         with (self.folder / f"{name}.log").open("ab") as log:
@@ -145,7 +143,7 @@ class Site:
         return process
 
     def _environment(self, env: dict[str, str]) -> dict[str, str]:
-        path = os.pathsep.join([str(ROOT / "tests/processes/early"), str(ROOT)])
+        path = os.pathsep.join(str(ROOT / part) for part in ("tests/processes/early", "src", "."))
         ours = {"LANEWORK_DSN": self.dsn, FOLDER: str(self.folder), "PYTHONPATH": path, "LANEWORK_TEST_PLANT": self.plant}
         return {**os.environ, **SCALE, **ours, **env}
 
@@ -198,6 +196,14 @@ class Site:
         self.until(lambda: not self.sql.one(left, list(ids)), f"{len(ids)} jobs to end", seconds)
         return [self.client.get(id) for id in ids]
 
+    def completed(self, *ids: int, seconds: float = 60) -> list[Any]:
+        ended = self.ended(*ids, seconds=seconds)
+        others = [
+            f"{one.id} {one.type} {one.status} {one.error_class}: {one.error}" for one in ended if one.status != "completed"
+        ]
+        assert not others, "\n".join([*others, self.explain()])
+        return ended
+
     def status(self, job: int) -> str:
         return str(self.client.get(job).status)
 
@@ -212,10 +218,17 @@ class Site:
             time.sleep(0.02)
         return time.monotonic() - begun
 
+    def beats_past_expiry(self, worker: int) -> None:
+        """Waits until a beat has come so late after now that without beats it would be dead."""
+        now = self.sql.one("select lanework.now()")
+        beaten = "select state = 'active' and seen_at > %s + make_interval(secs => 4) from lanework.workers where id = %s"
+        self.until(lambda: self.sql.one(beaten, now, worker), f"beats of worker {worker} past its expiry")
+
     def explain(self) -> str:
         live = self.sql.rows("select id, type_id, status, attempt, worker_id, run_at from lanework.jobs order by id limit 10")
         workers = self.sql.rows("select id, name, pid, state, ended_because from lanework.workers order by id")
-        return "\n".join([*map(str, live), *map(str, workers), self.logs()])
+        tried = self.sql.rows("select job_id, attempt, worker_id, outcome, error_class, cause from lanework.attempts limit 20")
+        return "\n".join([*map(str, live), *map(str, tried), *map(str, workers), self.logs()])
 
 
 def kill(*pids: int, number: int = signal.SIGKILL) -> None:

@@ -1,4 +1,4 @@
-"""The application that the processes of these tests work for. What a body did is noted in a file; when it goes on is said by gates."""
+"""The application of these tests. What a body did is noted in a file; when it may go on is said by gates, which are files too."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _declared: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
 
 def job(*names: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def declare(fn: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names or (fn.__name__,):
-            _declared.append((name, fn, {"lane": "work", "backoff_base": 0.1, **options}))
+        given = {"lane": "work", "backoff_base": 0.1, **options}
+        _declared.extend((name, fn, given) for name in names or (fn.__name__,))
         return fn
 
     return declare
@@ -69,7 +69,8 @@ async def nap(ctx: Context, seconds: float = 0.0) -> int:
 @job("nap_process", executor="process")
 def nap_blocking(ctx: Context, seconds: float = 0.0) -> int:
     note(ctx, "start")
-    time.sleep(seconds)
+    if seconds:
+        time.sleep(seconds)
     note(ctx, "end")
     return ctx.attempt
 
@@ -159,7 +160,7 @@ def endless_thread(ctx: Context) -> None:
 
 
 @job("endless_process", executor="process")
-@job("endless_process_timeout", executor="process", timeout=0.5, max_tries=1)
+@job("endless_process_timeout", executor="process", timeout=3, max_tries=1)
 def endless_process(ctx: Context) -> None:
     """In C, with SIGTERM switched off: only SIGKILL ends it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
@@ -168,7 +169,7 @@ def endless_process(ctx: Context) -> None:
         holding_the_gil.sleep(1000)
 
 
-@job("blocker", timeout=1.0, max_tries=2)
+@job(timeout=1, max_tries=2)
 async def blocker(ctx: Context, seconds: int = 1000) -> int:
     """Blocks the worker's own loop, in its first attempt."""
     note(ctx, "start")
@@ -177,7 +178,7 @@ async def blocker(ctx: Context, seconds: int = 1000) -> int:
     return ctx.attempt
 
 
-@job("slow_process", executor="process", timeout=1.0, max_tries=1)
+@job(executor="process", timeout=2, max_tries=1)
 def slow_process(ctx: Context) -> None:
     note(ctx, "start")
     time.sleep(1000)

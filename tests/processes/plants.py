@@ -29,10 +29,10 @@ def plant(names: str) -> None:
 
 @a_plant
 def impatient() -> None:
-    """A blocked worker is killed after 6 s, not 15."""
+    """A blocked worker is killed after 9 s, not 15."""
     from lanework._guard import guard
 
-    guard.KILL_STUCK_AFTER = 6.0
+    guard.KILL_STUCK_AFTER = 9.0
 
 
 @a_plant
@@ -180,9 +180,8 @@ def all_to_blame() -> None:
     async def bury(self: Guard, because: str) -> None:
         if self._keeper is not None:
             async with self._keeper.connection() as conn:
-                rows = await (
-                    await conn.execute("select id, attempt, claim_id::text from lanework.jobs where worker_id = %s", [self.worker_id])
-                ).fetchall()
+                sql = "select id, attempt, claim_id::text from lanework.jobs where worker_id = %s"
+                rows = await (await conn.execute(sql, [self.worker_id])).fetchall()
             blame = Verdict("retry", uses_try=True, loss=True, error_class="worker_lost", error=because, cause=because)
             if rows:
                 await self._keeper.run(settle(self.worker_id, [(Held(*row), blame) for row in rows]))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.properties.model import FINAL, GAP, Job, Kind, Lane, Model, Worker
-from tests.sql.engine import Claim, Engine, connect, numbers
+from tests.sql.engine import Claim, Engine, numbers
 from tests.sql.proof import complaints, move, wipe
 
 LANES, KINDS = ("a", "b"), ("x", "y", "z")
@@ -24,21 +24,16 @@ VERDICTS = ("retry", "retry later", "snooze", "release", "loss", "fail", "cancel
 
 
 class Machine(RuleBasedStateMachine):
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, engines: list[Engine]) -> None:
         super().__init__()
-        self.engines = [Engine(connect(dsn)) for _ in range(3)]
-        self.engine = self.engines[0]
+        self.engines, self.engine = engines, engines[0]
         wipe(self.engine, frozen=True)
         self.model = Model()
         self.claims: list[tuple[int, Claim]] = []
         self.lane_of: dict[int, str] = {}
 
     def teardown(self) -> None:
-        try:
-            assert complaints(self.engine) == []
-        finally:
-            for engine in self.engines:
-                engine.db.close()
+        assert complaints(self.engine) == []
 
     @initialize(slots=st.lists(st.sampled_from([1, 2, 3, None]), min_size=2, max_size=2), limit=st.sampled_from([1, 2]),
                 jobs=st.lists(st.sampled_from(KINDS), min_size=2, max_size=8))  # fmt: skip
@@ -49,13 +44,16 @@ class Machine(RuleBasedStateMachine):
             self.model.kinds[name] = Kind(self.engine.type(name, lane, concurrency=concurrency), lane, concurrency)
         self.new_worker()
         for n, kind in enumerate(jobs):
-            self.submit(kind, n % 2, None, None, None, "p")
+            self.submit(kind, n % 2, None, None, None, "pq"[n % 2])
 
     def on(self, worker: Worker) -> Engine:
         return self.engines[worker.id % len(self.engines)]
 
     def worker(self, n: int) -> Worker:
-        return list(self.model.workers.values())[n % len(self.model.workers)]
+        """One of the living, or now and then a dead one that still acts."""
+        workers = list(self.model.workers.values())
+        living = [worker for worker in workers if worker.alive]
+        return workers[n % len(workers)] if n % 6 == 0 or not living else living[n % len(living)]
 
     def bodies(self, worker: Worker, lane: str | None = None) -> list[Job]:
         """What this worker believes to run."""
@@ -66,14 +64,15 @@ class Machine(RuleBasedStateMachine):
     # jobs
 
     @rule(kind=st.sampled_from(KINDS), priority=st.sampled_from([0, 0, 5, -1]), delay=st.sampled_from([None, None, 2, 90]),
-          age=st.sampled_from([None, None, 30]), key=st.sampled_from([None, None, None, "k", "l"]), body=st.sampled_from("pq"))  # fmt: skip
+          age=st.sampled_from([None, None, 30]), key=st.sampled_from([None, None, None, "k", "l"]),
+          body=st.sampled_from("pq"))  # fmt: skip
     def submit(self, kind: str, priority: int, delay: float | None, age: float | None, key: str | None, body: str) -> None:
         run_at = None if delay is None else self.time(delay)
-        asked = f"{kind} {body}"
+        asked, tries = f"{kind} {body}", 1 if body == "q" else 2
         known = self.model.keys.get(key or "")
         try:
             job = self.engine.enqueue(
-                kind, {"body": body}, priority=priority, run_at=run_at, idempotency_key=key, max_tries=2,
+                kind, {"body": body}, priority=priority, run_at=run_at, idempotency_key=key, max_tries=tries,
                 max_age=None if age is None else timedelta(seconds=age))  # fmt: skip
         except psycopg.Error as error:
             assert error.sqlstate == "LW302" and known and known[0] != asked
@@ -83,23 +82,19 @@ class Machine(RuleBasedStateMachine):
             return
         now = self.model.now
         self.model.jobs[job] = Job(
-            job, kind, -priority, now, 2, "scheduled" if delay else "approved", None if delay is None else now + delay,
+            job, kind, -priority, now, tries, "scheduled" if delay else "approved", None if delay is None else now + delay,
             None if age is None else now + age)  # fmt: skip
         if key:
             self.model.keys[key] = (asked, job)
 
-    @precondition(lambda self: self.model.jobs)
     @rule(n=pick)
     def cancel(self, n: int) -> None:
         job = list(self.model.jobs.values())[n % len(self.model.jobs)]
         assert self.engine.cancel(job.id) == self.model.cancel(job)
 
     @rule()
-    def promote(self) -> None:
+    def upkeep(self) -> None:
         assert self.engine.promote() == self.model.promote()
-
-    @rule()
-    def sweep(self) -> None:
         assert self.engine.sweep() == self.model.sweep()
 
     @rule(seconds=st.sampled_from([0.25, 0.75, 1.5, 6, 40, 2000]))
@@ -129,8 +124,8 @@ class Machine(RuleBasedStateMachine):
         no, claim_id = next(numbers), uuid.uuid4()
         try:
             rows = self.on(worker).claim_rows(
-                worker.id, model.lanes[lane].id, *(model.kinds[k].id for k in kinds), no=no, claim_id=claim_id, want=want, used=used,
-                capped={model.kinds[k].id: running[k] for k in capped}, done=done or None)  # fmt: skip
+                worker.id, model.lanes[lane].id, *(model.kinds[k].id for k in kinds), no=no, claim_id=claim_id, want=want,
+                used=used, capped={model.kinds[k].id: running[k] for k in capped}, done=done or None)  # fmt: skip
         except psycopg.Error as error:
             assert error.sqlstate == "LW401" and not worker.alive
             return
@@ -187,12 +182,13 @@ class Machine(RuleBasedStateMachine):
             self.settle(engine, worker, claim, how)
 
     @precondition(lambda self: any(not self.model.holds(claim) for _, claim in self.claims))
-    @rule(n=pick, how=st.sampled_from(["completed", "progress", "log", "checkpoint", *VERDICTS]))
-    def haunt(self, n: int, how: str) -> None:
-        """A claim that holds no longer, of a job that is running again if there is one."""
+    @rule(n=pick)
+    def haunt(self, n: int) -> None:
+        """A claim that holds no longer, of a job that is running again if there is one, tries everything."""
         old = [(worker, claim) for worker, claim in self.claims if not self.model.holds(claim)]
         awake = [item for item in old if self.model.jobs[item[1].id].status == "running"] or old
-        self.write_for(*awake[n % len(awake)], how)
+        for how in ("progress", "log", "checkpoint", "completed", "release", "fail"):
+            self.write_for(*awake[n % len(awake)], how)
 
     def settle(self, engine: Engine, worker: int, claim: Claim, how: str) -> None:
         action = {"retry later": "retry", "loss": "release"}.get(how, how)
@@ -204,8 +200,6 @@ class Machine(RuleBasedStateMachine):
 
     # workers
 
-    @precondition(lambda self: len(self.model.workers) < 6)
-    @rule()
     def new_worker(self) -> None:
         now = self.model.now
         worker = self.engine.worker()
@@ -229,10 +223,20 @@ class Machine(RuleBasedStateMachine):
 
     @rule(n=pick, state=st.sampled_from(["dead", "stopped"]))
     def end_worker(self, n: int, state: str) -> None:
+        """It dies, is seen dead, and another one starts."""
         worker = self.worker(n)
         assert self.engine.end_worker(worker.id, state) == (self.model.end(worker), 0)
+        self.new_worker()
 
     @rule(n=pick)
+    def silence(self, n: int) -> None:
+        """One worker beats on, for longer than an expiry, and reaps; the others are silent or have beaten on their own."""
+        for _ in range(4):
+            self.time_passes(0.5)
+            self.beat(n, False)
+        self.lead(n)
+        self.reap(n)
+
     def reap(self, n: int) -> None:
         reaper = self.worker(n)
         silent = self.model.silent(reaper)
@@ -240,7 +244,6 @@ class Machine(RuleBasedStateMachine):
         for worker in silent:
             self.model.end(worker)
 
-    @rule(n=pick)
     def lead(self, n: int) -> None:
         worker, model = self.worker(n), self.model
         free = model.leader is None or model.leader[0] == worker.id or model.leader[1] < model.now
@@ -250,16 +253,17 @@ class Machine(RuleBasedStateMachine):
 
     # operators
 
-    @rule(name=st.sampled_from(LANES), slots=st.sampled_from([0, 1, 2, 3, None]), own=st.sampled_from([None, None, 1]), enabled=st.sampled_from([True, True, True, False]))
-    def change_lane(self, name: str, slots: int | None, own: int | None, enabled: bool) -> None:
+    @rule(name=st.sampled_from(LANES), slots=st.sampled_from([1, 1, 2, 3, None, 0]), own=st.sampled_from([None, None, 1]),
+          enabled=st.sampled_from([True, True, True, False]), kind=st.sampled_from([None, None, *KINDS]))  # fmt: skip
+    def change_lane(self, name: str, slots: int | None, own: int | None, enabled: bool, kind: str | None) -> None:
         lane = self.model.lanes[name]
         lane.slots, lane.worker_slots, lane.enabled = slots, own, enabled
-        self.engine.rows("update lanework.lanes set max_slots = %s, worker_slots = %s, enabled = %s where name = %s", slots, own, enabled, name)
-
-    @rule(kind=st.sampled_from(KINDS), lane=st.sampled_from(LANES))
-    def move_kind(self, kind: str, lane: str) -> None:
-        self.model.kinds[kind].lane = lane
-        self.engine.rows("update lanework.job_types set lane = %s where name = %s", lane, kind)
+        self.engine.rows(
+            "update lanework.lanes set max_slots = %s, worker_slots = %s, enabled = %s where name = %s", slots, own, enabled, name
+        )
+        if kind:
+            self.model.kinds[kind].lane = name
+            self.engine.rows("update lanework.job_types set lane = %s where name = %s", name, kind)
 
     # what holds after every step
 
@@ -268,8 +272,13 @@ class Machine(RuleBasedStateMachine):
         rows = self.engine.rows(
             """select id, status::text, attempt, tries_used, claim_id from lanework.jobs
                union all select id, status::text, attempt, tries_used, claim_id from lanework.jobs_done
-               union all select id, status::text, attempt, tries_used, claim_id from lanework.jobs_failed order by 1""")  # fmt: skip
-        stored = [(r["id"], r["status"], r["attempt"], r["tries_used"], r["claim_id"] if r["status"] == "running" else None) for r in rows]
+               union all select id, status::text, attempt, tries_used, claim_id from lanework.jobs_failed
+               order by 1"""
+        )
+        stored = [
+            (r["id"], r["status"], r["attempt"], r["tries_used"], r["claim_id"] if r["status"] == "running" else None)
+            for r in rows
+        ]
         assert stored == [
             (j.id, j.status, j.attempt, j.tries, j.claim.claim_id if j.status == "running" and j.claim else None)
             for j in self.model.jobs.values()
@@ -277,7 +286,9 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def slots_are_counted(self) -> None:
-        rows = self.engine.rows("select l.name, u.worker_id, u.used from lanework.lane_use u join lanework.lanes l on l.id = u.lane_id")
+        rows = self.engine.rows(
+            "select l.name, u.worker_id, u.used from lanework.lane_use u join lanework.lanes l on l.id = u.lane_id"
+        )
         assert {(r["name"], r["worker_id"]): r["used"] for r in rows} == self.model.lane_use
         stops = {r["job_id"]: r["kind"] for r in self.engine.rows("select job_id, kind from lanework.stops")}
         assert stops == {j.id: j.stop for j in self.model.jobs.values() if j.stop and j.status not in FINAL}

@@ -91,7 +91,9 @@ class Model:
             kind = self.kinds[name]
             others = sum(n for (k, other), n in self.kind_use.items() if k == name and other != worker)
             room[name] = None if kind.concurrency is None else kind.concurrency - used.get(name, 0) - others
-        waiting = [j for j in self.jobs.values() if j.status == "approved" and j.kind in kinds and self.kinds[j.kind].lane == lane]
+        waiting = [
+            j for j in self.jobs.values() if j.status == "approved" and j.kind in kinds and self.kinds[j.kind].lane == lane
+        ]
         found = []
         for job in sorted(waiting, key=lambda j: j.place):
             left = room[job.kind]
@@ -101,7 +103,8 @@ class Model:
         return found
 
     def claimed(self, job: Job, worker: int, claim: Claim) -> None:
-        job.status, job.attempt, job.claim, job.worker, job.claimed, job.run_at = "running", job.attempt + 1, claim, worker, self.now, None
+        job.status, job.attempt, job.claim = "running", job.attempt + 1, claim
+        job.worker, job.claimed, job.run_at = worker, self.now, None
         assert claim.attempt == job.attempt, f"attempt {claim.attempt} of job {job.id}, expected {job.attempt}"
 
     # ending
@@ -190,6 +193,7 @@ class Model:
         return given
 
     def silent(self, reaper: Worker) -> list[Worker]:
-        if reaper.steady >= self.now - TTL:
+        """Whom this one may declare dead: it must have been steady itself for an expiry, and be so now."""
+        if reaper.steady >= self.now - TTL or reaper.seen <= self.now - TTL / 2:
             return []
         return [w for w in self.workers.values() if w.alive and w.id != reaper.id and w.seen < self.now - TTL]

@@ -9,27 +9,43 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.properties.machine import Machine
+from tests.sql.conftest import Another
 from tests.sql.engine import Engine
 from tests.sql.proof import planted, wipe
 
 CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
+pytestmark = [pytest.mark.chaos] if CHAOS else []
 MODERATE = settings(
-    max_examples=2000 if CHAOS else 60, stateful_step_count=80 if CHAOS else 40, deadline=None, suppress_health_check=list(HealthCheck),
+    max_examples=2000 if CHAOS else 60,
+    stateful_step_count=80 if CHAOS else 40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
     # Shrinking replays a run hundreds of times: minutes on a real database. Ask for it when there is something to shrink.
     phases=[phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LANEWORK_SHRINK") == "1"],
-)  # fmt: skip
+)
 #: Always the same examples, and no shrinking: it only has to be red.
 HUNT = settings(MODERATE, max_examples=80, derandomize=True, database=None, phases=[Phase.generate], print_blob=False)
 
 
+@pytest.fixture
+def sessions(another: Another) -> list[Engine]:
+    """Three connections: calls of one worker always come on the same one."""
+    return [another() for _ in range(3)]
+
+
+def drive(sessions: list[Engine], how: settings) -> None:
+    run_state_machine_as_test(lambda: Machine(sessions), settings=how)  # type: ignore[arg-type]  # any factory will do
+
+
 @pytest.mark.timeout(3600 if CHAOS else 120)
-def test_the_engine_agrees_with_its_model(shared_database: str) -> None:
-    run_state_machine_as_test(lambda: Machine(shared_database), settings=MODERATE)  # type: ignore[no-untyped-call]
+def test_the_engine_agrees_with_its_model(sessions: list[Engine]) -> None:
+    drive(sessions, MODERATE)
 
 
 GUARD = " and j.attempt = u.attempt and j.claim_id = u.claim_id"
 BUGS = {
     "finishes are not fenced": ("completed", GUARD, ""),
+    "settles are not fenced": ("settle", GUARD, ""),
     "writes are not fenced": ("held", GUARD, ""),
     "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
@@ -38,8 +54,9 @@ BUGS = {
 }
 
 
+@pytest.mark.pg(18)
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
-def test_the_machine_notices(shared_database: str, engine: Engine, bug: tuple[str, str, str]) -> None:
-    with planted(engine, *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
-        run_state_machine_as_test(lambda: Machine(shared_database), settings=HUNT)  # type: ignore[no-untyped-call]
-    wipe(engine)
+def test_the_machine_notices(sessions: list[Engine], bug: tuple[str, str, str]) -> None:
+    with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
+        drive(sessions, HUNT)
+    wipe(sessions[0])

@@ -52,6 +52,10 @@ def engine(shared_database: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def another(shared_database: str) -> Iterator[Another]:
-    """Opens further connections to the test's database."""
+    """Opens further connections to the test's database. A deadlock is an answer that tests wait for: it comes soon."""
     with ExitStack() as stack:
-        yield lambda **options: Engine(stack.enter_context(connect(shared_database, **options)))
+
+        def opened(options: str = "") -> Engine:
+            return Engine(stack.enter_context(connect(shared_database, options=f"-c deadlock_timeout=100ms {options}")))
+
+        yield opened

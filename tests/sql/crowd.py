@@ -45,6 +45,11 @@ class Crowd:
                 if not loop:
                     return
 
+    def _left(self) -> str:
+        with connect(self.dsn) as db:
+            rows = Engine(db).rows("select status::text, count(*)::int as n from lanework.jobs group by 1")
+        return ", ".join(f"{row['n']} {row['status']}" for row in rows)
+
     def work(self, done: Callable[[], bool], seconds: float = 30) -> None:
         """Until `done`, or the time is up: it must come to rest in time."""
         for thread in self._threads:
@@ -52,7 +57,7 @@ class Crowd:
         deadline = time.monotonic() + seconds
         try:
             while not self.stop.is_set() and not done():
-                assert time.monotonic() < deadline, f"no rest after {seconds} s; errors: {dict(self.errors)}"
+                assert time.monotonic() < deadline, f"no rest after {seconds} s; {self._left()}; errors: {dict(self.errors)}"
                 time.sleep(0.02)
         finally:
             self.stop.set()
@@ -135,8 +140,7 @@ class Worker:
             pass
         for zombie in self.zombies[-10:]:
             assert engine.completed(self.id, zombie) == 0 and engine.log(zombie) == set(), f"a zombie wrote: {zombie}"
-        self.held.clear(), self.open.clear()
-        self.id = 0
+        self.held, self.open, self.id = {}, {}, 0
 
 
 def deadlocks(engine: Engine) -> int:

@@ -101,7 +101,8 @@ class Engine:
         """Finishes `done` and claims in one call, as a worker does."""
         claim_id = claim_id or uuid.uuid4()
         rows = self.claim_rows(
-            worker, lane, *types, no=no, call=call, claim_id=claim_id, want=want, used=used, capped=capped, done=done)  # fmt: skip
+            worker, lane, *types, no=no, call=call, claim_id=claim_id, want=want, used=used, capped=capped, done=done
+        )
         return [Claim(row["id"], row["attempt"], claim_id) for row in rows if row["id"] > 0]
 
     def claim_rows(
@@ -198,7 +199,8 @@ class Engine:
         rows = self.rows(
             """select 'jobs' as place, to_jsonb(j) as body from lanework.jobs j where id = %s
                union all select 'jobs_done', to_jsonb(j) from lanework.jobs_done j where id = %s
-               union all select 'jobs_failed', to_jsonb(j) from lanework.jobs_failed j where id = %s""", job, job, job)  # fmt: skip
+               union all select 'jobs_failed', to_jsonb(j) from lanework.jobs_failed j where id = %s""",
+            job, job, job)  # fmt: skip
         assert len(rows) == 1, f"job {job} is in {[row['place'] for row in rows]}"
         return {"place": rows[0]["place"], **rows[0]["body"]}
 

@@ -52,7 +52,8 @@ def test_every_part_of_the_fence_counts(engine: Engine, claim: Claim, wrong: str
 
 @pytest.mark.parametrize(("action", "verdict", "state", "tries"), [
     ("retry", {}, "approved", 1), ("retry", {"delay_s": 5}, "scheduled", 1), ("snooze", {"delay_s": 60}, "scheduled", 0),
-    ("release", {}, "approved", 0), ("fail", {"error_class": "permanent"}, "failed", 1), ("cancel", {"reason": "no"}, "cancelled", 0),
+    ("release", {}, "approved", 0), ("fail", {"error_class": "permanent"}, "failed", 1),
+    ("cancel", {"reason": "no"}, "cancelled", 0),
     ("retry", {"uses_try": False, "delay_s": 0.5}, "scheduled", 0),
 ])  # fmt: skip
 def test_verdicts(engine: Engine, claim: Claim, action: str, verdict: dict[str, Any], state: str, tries: int) -> None:
@@ -68,7 +69,8 @@ def test_verdicts(engine: Engine, claim: Claim, action: str, verdict: dict[str, 
 
 def test_a_verdict_needs_only_its_action(engine: Engine, claim: Claim) -> None:
     rows = engine.rows(
-        "select next from lanework.settle(1, array[%s]::bigint[], array[1], array[%s]::uuid[], array['{\"action\": \"release\"}']::jsonb[])",
+        """select next from lanework.settle(
+               1, array[%s]::bigint[], array[1], array[%s]::uuid[], array['{"action": "release"}']::jsonb[])""",
         claim.id, claim.claim_id)  # fmt: skip
     assert rows == [{"next": "approved"}]
 
@@ -133,8 +135,9 @@ def test_a_stop_of_another_kind_ends_with_the_run(engine: Engine, claim: Claim) 
 
 def test_one_bad_value_is_refused_with_its_batch_and_nothing_is_half_done(engine: Engine, claim: Claim) -> None:
     with pytest.raises(psycopg.DataError):
-        engine.rows("select lanework.completed(1, array[%s]::bigint[], array[1], array[%s]::uuid[], array['{\"a\": \"\\u0000\"}'])",
-                    claim.id, claim.claim_id)  # fmt: skip
+        engine.rows(
+            r"""select lanework.completed(1, array[%s]::bigint[], array[1], array[%s]::uuid[], array['{"a": "\u0000"}'])""",
+            claim.id, claim.claim_id)  # fmt: skip
     assert engine.status(claim.id) == "running"
 
 

@@ -249,7 +249,7 @@ def test_two_promoters_and_two_sweepers_share_the_work(scene: Scene) -> None:
     move(scene.watcher, minutes=1)
     with scene.one.db.transaction():
         assert scene.one.rows("select * from lanework.sweep(2)") == [{"what": "expired", "count": 2}]
-        sweep = scene.beside(scene.two, lambda: scene.two.sweep())
+        sweep = scene.beside(scene.two, scene.two.sweep)
         assert not sweep.blocked and sweep.result() == {"expired": 2}
 
 

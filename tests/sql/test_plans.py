@@ -34,7 +34,8 @@ class Table:
             """insert into lanework.jobs (type_id, status, run_at, deadline, rank, created_at)
                select (%s::int[])[1 + n %% 3], case when n %% 5 = 4 then 'scheduled' else 'approved' end::lanework.job_status,
                       case when n %% 5 = 4 then lanework.now() + make_interval(secs => n) end,
-                      case when n %% 5 = 3 then lanework.now() + interval '1 day' end, n %% 3, lanework.now() - make_interval(secs => %s - n)
+                      case when n %% 5 = 3 then lanework.now() + interval '1 day' end, n %% 3,
+                      lanework.now() - make_interval(secs => %s - n)
                from generate_series(1, %s) n""", self.kinds, ROWS, ROWS)  # fmt: skip
 
     def kill_most(self) -> None:
@@ -69,7 +70,7 @@ class Table:
         yield "completed", lambda: self._ended("completed", "'1'::text")
         yield "settle", lambda: self._ended("settle", """'{"action": "retry", "uses_try": true}'::jsonb""")
         yield "write_logs", lambda: self._written("write_logs", "'{}', '{}', '{}', '{}'")
-        yield "write_progress", lambda: self._written("write_progress", f"'{{}}', array_fill(''::text, array[{self.batch}]), '{{}}'")
+        yield "write_progress", lambda: self._written("write_progress", "'{}', " + self._each("''::text") + ", '{}'")
         yield "promote", self._promote
         yield "look", lambda: self.pages("select * from lanework.look(null, %s)", self.kinds)
         yield "beat", self._beat
@@ -91,15 +92,19 @@ class Table:
         return self.pages(
             """select * from lanework.claim(%s, %s, %s, %s, gen_random_uuid(), 10, 0, %s::int[], %s::int[],
                    %s::int[], %s::smallint[], %s::smallint[], %s::timestamptz[], %s::bigint[], %s::int[])""",
-            self.worker, self.lane, next(numbers), next(numbers), capped, [0] * len(capped), kinds, [1] * n, [TOP[0]] * n, [TOP[1]] * n, [0] * n, [40000] * n)  # fmt: skip
+            self.worker, self.lane, next(numbers), next(numbers), capped, [0] * len(capped),
+            kinds, [1] * n, [TOP[0]] * n, [TOP[1]] * n, [0] * n, [40000] * n)  # fmt: skip
 
     def _columns(self) -> tuple[list[int], list[int], list[uuid.UUID]]:
         claims = self.claims(self.worker)
         return [c.id for c in claims], [c.attempt for c in claims], [c.claim_id for c in claims]
 
     def _ended(self, verb: str, each: str) -> int:
-        values = f"array_fill({each}, array[{self.batch}])"
-        return self.pages(f"select * from lanework.{verb}(%s, %s::bigint[], %s::int[], %s::uuid[], {values})", self.worker, *self._columns())
+        call = f"lanework.{verb}(%s, %s::bigint[], %s::int[], %s::uuid[], {self._each(each)})"
+        return self.pages(f"select * from {call}", self.worker, *self._columns())
+
+    def _each(self, value: str) -> str:
+        return f"array_fill({value}, array[{self.batch}])"
 
     def _written(self, verb: str, more: str) -> int:
         return self.pages(f"select * from lanework.{verb}(%s::bigint[], %s::int[], %s::uuid[], {more})", *self._columns())
@@ -149,6 +154,5 @@ def test_no_verb_reads_the_whole_table(database: str) -> None:
         table.fill()
         table.batch = 10
         seen["filled after a quiet time"] = table.measured()
-    print(seen)
     high = {f"{name}, {state}": pages for state, verbs in seen.items() for name, pages in verbs.items() if pages > PAGES}
     assert high == {}, f"pages touched, of at most {PAGES}: {high}"

@@ -39,7 +39,8 @@ def test_a_batch_with_both_generations_writes_only_the_current(
 ) -> None:
     batch = [generations[n] for n in order]
     assert engine.progress(*batch) == {batch[0].id} == engine.log(*batch)
-    assert engine.rows("select attempt from lanework.progress") == engine.rows("select attempt from lanework.logs") == [{"attempt": 2}]
+    for table in ("progress", "logs"):
+        assert engine.rows(f"select attempt from lanework.{table}") == [{"attempt": 2}]
 
 
 def test_a_checkpoint_is_found_by_the_next_attempt(engine: Engine, generations: tuple[Claim, Claim]) -> None:
@@ -53,6 +54,7 @@ def test_a_batch_keeps_the_order_of_lines(engine: Engine, generations: tuple[Cla
     _, claim = generations
     ids, attempts, claims = [claim.id], [claim.attempt], [claim.claim_id]
     texts = [f"line {n}" for n in range(50)]
-    engine.rows("select lanework.write_logs(%s::bigint[], %s::int[], %s::uuid[], %s::bigint[], %s::int[], %s::text[], %s::text[])",
+    call = "lanework.write_logs(%s::bigint[], %s::int[], %s::uuid[], %s::bigint[], %s::int[], %s::text[], %s::text[])"
+    engine.rows(f"select {call}",
                 ids, attempts, claims, ids * 50, attempts * 50, ["stdout"] * 50, texts)  # fmt: skip
     assert [row["text"] for row in engine.rows("select text from lanework.logs order by job_id, id")] == texts

@@ -32,7 +32,7 @@ def test_what_is_out_of_bounds_is_named_and_not_stored(engine: Engine, options: 
 @pytest.mark.parametrize("payload", ["[1]", "null", "1", '"text"'])
 def test_a_payload_is_an_object(engine: Engine, payload: str) -> None:
     engine.type("t")
-    with pytest.raises(psycopg.Error, match="^payload: "):
+    with pytest.raises(psycopg.Error, match=r"^payload: "):
         engine.rows("select lanework.enqueue('t', %s::jsonb)", payload)
 
 

@@ -13,7 +13,7 @@ from tests.sql.proof import move
 
 def running(engine: Engine, worker: int, jobs: int = 1, no: int | None = None) -> list[Claim]:
     """Jobs of type `t` in lane `l`, claimed by this worker."""
-    found = engine.rows("select l.id lane, t.id kind from lanework.lanes l join lanework.job_types t on t.lane = l.name and l.name = 'l'")
+    found = engine.rows("select l.id lane, t.id kind from lanework.lanes l join lanework.job_types t on t.lane = l.name")
     lane, kind = (found[0]["lane"], found[0]["kind"]) if found else (engine.lane("l", None), engine.type("t", "l"))
     for _ in range(jobs):
         engine.enqueue("t")

@@ -38,16 +38,16 @@ class Account:
 
     def must_reach(self, path: Path) -> None:
         """Root reaches everything; the account it lends may not. Permissions of parents are never changed."""
-        if not self.borrowed or self._reaches(path):
+        if not self.borrowed or self.reaches(path):
             return
-        wall = next(step for step in (*reversed(path.parents), path) if not self._reaches(step))
+        wall = next(step for step in (*reversed(path.parents), path) if not self.reaches(step))
         raise EmbeddedError(
             f"PostgreSQL does not run as root, and the user {self.name}, as whom it would run, may not enter {wall} "
             f"on the way to {path}. Choose a place that others may enter (LANEWORK_DATA=/var/lib/lanework), "
             f"or allow it (chmod o+x {wall}), or do not run as root, or set LANEWORK_DSN."
         )
 
-    def _reaches(self, path: Path) -> bool:
+    def reaches(self, path: Path) -> bool:
         # Asked of the kernel, not computed from mode bits: access lists and mounts count too.
         return self.run(["test", "-x", str(path)]).returncode == 0
 
@@ -59,10 +59,10 @@ def for_data(data: Path) -> Account:
     if data.exists():
         owner = data.stat()
         return Account(owner.st_uid, owner.st_gid, borrowed=True)
-    return _lent_by_root()
+    return lent_by_root()
 
 
-def _lent_by_root() -> Account:
+def lent_by_root() -> Account:
     for name in _FOR_ROOT:
         try:
             entry = pwd.getpwnam(name)

@@ -16,30 +16,34 @@ _QUESTION = """
 """
 
 
-def check_durability(connection: psycopg.Connection[Any]) -> None:
-    """Refuse a server that can lose committed jobs. `LANEWORK_ALLOW_UNSAFE=1` turns the refusal into a warning."""
+def check_durability(connection: psycopg.Connection[Any], *, allow_unsafe: bool | None = None) -> None:
+    """Refuse a server that can lose committed jobs. `allow_unsafe` (or `LANEWORK_ALLOW_UNSAFE=1`) makes it a warning."""
     with connection.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
-        _judge(cursor.execute(_QUESTION, prepare=False).fetchone())
+        _judge(cursor.execute(_QUESTION, prepare=False).fetchone(), _allowed(allow_unsafe))
 
 
-async def acheck_durability(connection: psycopg.AsyncConnection[Any]) -> None:
+async def acheck_durability(connection: psycopg.AsyncConnection[Any], *, allow_unsafe: bool | None = None) -> None:
     async with connection.cursor(row_factory=psycopg.rows.tuple_row) as cursor:
-        _judge(await (await cursor.execute(_QUESTION, prepare=False)).fetchone())
+        _judge(await (await cursor.execute(_QUESTION, prepare=False)).fetchone(), _allowed(allow_unsafe))
 
 
-def _judge(answer: tuple[Any, ...] | None) -> None:
+def _allowed(given: bool | None) -> bool:
+    return os.environ.get("LANEWORK_ALLOW_UNSAFE") == "1" if given is None else given
+
+
+def _judge(answer: tuple[Any, ...] | None, allowed: bool) -> None:
     assert answer is not None
     fsync, synchronous_commit, full_page_writes = answer
     if full_page_writes == "off":
         _logger.warning("full_page_writes is off: a power failure may damage pages if the storage tears them")
     losses = [name for name, value in (("fsync", fsync), ("synchronous_commit", synchronous_commit)) if value == "off"]
     if losses:
-        _refuse(" and ".join(losses))
+        _refuse(" and ".join(losses), allowed)
 
 
-def _refuse(settings: str) -> None:
+def _refuse(settings: str, allowed: bool) -> None:
     problem = f"the server runs with {settings} = off: a crash can lose jobs that were committed"
-    if os.environ.get("LANEWORK_ALLOW_UNSAFE") != "1":
+    if not allowed:
         raise UnsafeDatabase(
             f"{problem}. Turn it on (alter system set … = on; select pg_reload_conf()). If losing jobs is no harm, "
             "or the storage below keeps them by other means, set LANEWORK_ALLOW_UNSAFE=1."

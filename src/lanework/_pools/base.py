@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,7 +26,8 @@ class Call:
 
 
 class Executor(Protocol):
-    """Runs a body somewhere and answers with what it returned, or raises what it raised.
+    """Public: where bodies run. Runs one and answers with what it returned, or raises what it raised. A body is
+    `call.handler.fn(call.context, **call.handler.load(call.payload, call.version))`.
 
     `run` is cancelled to stop the body: it must not return before the body has ended, and raises `CancelledError`
     then. A body that cannot be ended (a thread) makes `run` raise `Quarantined` instead; the pool keeps its place taken
@@ -61,3 +63,23 @@ class Unavailable:
 
     async def stop(self) -> None:
         return
+
+
+class StartedFirst:
+    """An executor of somebody's own: `start` has ended before the first `run`."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._started: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        if self._started is None or (self._started.done() and self._started.exception() is not None):
+            self._started = asyncio.ensure_future(self._executor.start())
+        await asyncio.shield(self._started)
+
+    async def run(self, call: Call) -> Any:
+        await self.start()
+        return await self._executor.run(call)
+
+    async def stop(self) -> None:
+        await self._executor.stop()

@@ -88,6 +88,7 @@ class Lane(Service):
         self._hungry = True
         self._told = 0
         self._finishing = 0
+        self._calling = False
         self._finisher: asyncio.Task[None] | None = None
         self._loop_ref = asyncio.get_running_loop()
         self._thread = threading.get_ident()
@@ -114,7 +115,8 @@ class Lane(Service):
 
     @property
     def idle(self) -> bool:
-        return not (self.used or self._done or self._ended or self._finishing)
+        """Nothing runs, and nothing that ended is on its way to the database."""
+        return not (self.used or self._done or self._ended or self._finishing or self._calling)
 
     @property
     def taken(self) -> int:
@@ -124,6 +126,13 @@ class Lane(Service):
     # -- one round -----------------------------------------------------------------------------------------------------
 
     async def run_once(self) -> float:
+        self._calling = True
+        try:
+            return await self._turn()
+        finally:
+            self._calling = False
+
+    async def _turn(self) -> float:
         if self._ended:
             await self._settle()
         capacity = self.host.capacity(self)
@@ -168,7 +177,7 @@ class Lane(Service):
             if no:
                 self.host.close_claim(no)
             self._hungry = True
-            return await self._failed(error, done)
+            return await self._failed(error, done, want)
         if not answer.all_taken:
             await self._read_back(done)
         self._taken(done)
@@ -332,7 +341,11 @@ class Lane(Service):
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
-    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]], want: int) -> float:
+        if isinstance(error, WorkerRetired) and want and self.draining:
+            # a claim that met the drain: what it would have finished was undone with it, and is sent again alone
+            self._done = done + self._done
+            return 0.0
         if isinstance(error, WorkerRetired):
             self._taken(done)
             self.host.retired(str(error))

@@ -80,8 +80,10 @@ class Run:
             else:
                 await self._ended(value)
         except Quarantined as stuck:
-            self._settle(self._verdict_of_stop())
+            if not self._given_back_later:
+                self._settle(self._verdict_of_stop())
             await asyncio.wait([stuck.ended])
+            self._settle(self._verdict_of_stop())
         except asyncio.CancelledError as error:
             self._settle(self._verdict_of_stop() if self._stop else self._judge(error))
         except BaseException as error:
@@ -170,7 +172,13 @@ class Run:
             logger.warning(
                 "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
             )
-            self._settle(self._verdict_of_stop())
+            if not self._given_back_later:
+                self._settle(self._verdict_of_stop())
+
+    @property
+    def _given_back_later(self) -> bool:
+        """A job is given back when its body has ended; or by the guard, when the process has. Never two bodies of one job."""
+        return self._stop is not None and self._stop[0] == "release"
 
     def _verdict_of_stop(self) -> Verdict | None:
         kind, reason = self._stop or ("release", "")

@@ -71,7 +71,7 @@ def after_commit(connection: Any, send: Callable[[str], None], lane: str) -> Non
 
         transaction.on_commit(lambda: send(lane), using=connection.alias)
         return
-    session = connection.registry() if hasattr(connection, "registry") else connection  # a scoped_session has one per thread
+    session = _own(connection)
     if _WAITING not in session.info:
         session.info[_WAITING] = set()
         _listen_to(session)
@@ -130,7 +130,12 @@ def is_in_transaction(connection: Any) -> Callable[[], bool]:
         )
     if kind == "django":
         return lambda: bool(connection.in_atomic_block)
-    return lambda: bool(connection.in_transaction())
+    return _own(connection).in_transaction  # type: ignore[no-any-return]
+
+
+def _own(connection: Any) -> Any:
+    """The session itself: a scoped one hands out one per thread or task, and does not have all of its methods."""
+    return connection.registry() if hasattr(connection, "registry") else connection
 
 
 def _must_be_psycopg(driver: Any, kind: type[Any]) -> Any:

@@ -20,7 +20,8 @@ TERMINATED = 143
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and answers its exit code. Expected errors are one line, never a traceback."""
-    _be_civil()
+    if argv is None:
+        _own_the_process()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
         sys.stdout.flush()
@@ -43,7 +44,7 @@ def _run(argv: Sequence[str]) -> int:
     return code
 
 
-def _be_civil() -> None:
+def _own_the_process() -> None:
     """No character that a terminal cannot show ends a command, and SIGTERM leaves through the doors."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -56,7 +57,7 @@ def _leave(*_: object) -> NoReturn:
 
 
 def _say(text: str, code: int) -> int:
-    sys.stderr.write(f"{redact(text)}\n")
+    sys.stderr.write(f"{redact(' '.join(text.split()))}\n")
     return code
 
 

@@ -48,8 +48,9 @@ EPILOG = """exit codes:
   3  no (safe) database        130  interrupted
   4  not the right schema
 
-The database is --dsn, else LANEWORK_DSN, else an embedded PostgreSQL in LANEWORK_DATA.
-NO_COLOR turns colours off; without a terminal there are none, and no questions."""
+The database is --dsn, else LANEWORK_DSN, else an embedded PostgreSQL in the
+folder LANEWORK_DATA. NO_COLOR turns colours off; without a terminal there are
+none, and no questions."""
 
 
 class LazyParser(argparse.ArgumentParser):

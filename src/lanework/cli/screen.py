@@ -83,9 +83,9 @@ def render(seen: Snapshot, columns: int = 80, lines: int = 0) -> list[str]:
 
 
 def _head(seen: Snapshot, columns: int) -> str:
-    left = f"lanework · {safe(seen.database)} · PostgreSQL {seen.version.split()[0]} · {seen.now.astimezone():%H:%M:%S}"
+    left = f"lanework · {safe(seen.database)} · {seen.now.astimezone():%H:%M:%S}"
     leader = f"worker {seen.leader} leads" if seen.leader is not None else "nobody leads"
-    right = f"5 min: {seen.completed_5min:,} done, {seen.failed_5min:,} failed · {leader}"
+    right = f"in 5 min {seen.completed_5min:,} done, {seen.failed_5min:,} failed · {leader}"
     if width(left) + width(right) + 2 > columns:
         right = leader
     return paint(clip(f"{left}{' ' * max(columns - width(left) - width(right), 2)}{right}", columns), "bold")

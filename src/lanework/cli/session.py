@@ -9,15 +9,12 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from lanework import embedded
 from lanework._store.connect import connect
+from lanework.cli.address import parse_dsn
 from lanework.client import Lanework
 from lanework.config import Settings
-from lanework.errors import ConfigError
-
-SECRETS = ("password", "sslpassword")
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -51,19 +48,6 @@ def address(settings: Settings) -> Iterator[str]:
         return
     with embedded.acquire(settings.data) as lease:
         yield lease.dsn
-
-
-def parse_dsn(dsn: str, source: str) -> dict[str, Any]:
-    try:
-        return dict(conninfo_to_dict(dsn))
-    except psycopg.Error:
-        # the driver's own words would show the address with its password
-        raise ConfigError(f"{source}: expected postgresql://user@host/name or 'host=… dbname=…', got something else") from None
-
-
-def shown_dsn(dsn: str) -> str:
-    parts = parse_dsn(dsn, "the address")
-    return make_conninfo(**{key: "***" if key in SECRETS else value for key, value in parts.items()})
 
 
 def _source(settings: Settings, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Found first on PYTHONPATH by every process that the harness starts: plants a bug before the engine is loaded, if one is asked for."""
+"""Found by every process that the harness starts: plants a bug before the engine is loaded, if one is asked for."""
 
 import os
 

@@ -174,8 +174,8 @@ begin
               and not exists (select from edge e where (f.rank, f.created_at, f.id) > (e.rank, e.created_at, e.id))
             order by f.rank, f.created_at, f.id limit v_free
         ), locked as (
-            select j.id from chosen c join lanework.jobs j on j.id = c.id
-            where j.status = 'approved' order by j.id for no key update of j skip locked)
+            select j.id from lanework.jobs j where j.id = any (array(select c.id from chosen c)) and j.status::text = 'approved'
+            order by j.id for no key update skip locked)
         select array_agg(l.id) into v_ids from locked l;
     end if;
     if v_ids is null then return; end if;
@@ -186,15 +186,14 @@ begin
     end if;
     insert into lanework.type_use
     select t.id, p_worker, coalesce(p_capped_used[array_position(p_capped, t.id)], 0) + count(*)
-    from unnest(v_ids) v join lanework.jobs j on j.id = v join lanework.job_types t on t.id = j.type_id
-    where p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
+    from lanework.jobs j join lanework.job_types t on t.id = j.type_id
+    where j.id = any (v_ids) and p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
     on conflict (type_id, worker_id) do update set used = excluded.used;
     return query
         update lanework.jobs j
         set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
             worker_id = p_worker, lane_id = p_lane, run_at = null
-        from unnest(v_ids) as v(id)
-        where j.id = v.id
+        where j.id = any (v_ids)
         returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.version, j.rank, j.suspect,
                   j.attempt > 1 or j.continues is not null, j.created_at, j.owner, pg_column_size(j.payload),
                   case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end;

@@ -14,12 +14,18 @@ declare
     v_sessions text[];
 begin
     with gone as (
+        -- Found by id, one look each, in the one order for all that lock several rows; then by place. Joined by id, a plan that
+        -- was made while the table was small would read all of it when it has grown.
         delete from lanework.jobs j
         using (
-            select * from unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result) order by 1
-        ) u -- one order for all that lock several rows
-        where j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
-        returning j.*, u.result
+            select u.result, x.place
+            from unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result)
+            cross join lateral (
+                select t.ctid as place from lanework.jobs t
+                where t.id = u.id and t.attempt = u.attempt and t.claim_id = u.claim_id and t.status = 'running' offset 0) x
+            order by u.id) h
+        where j.ctid = h.place
+        returning j.*, h.result
     ), kept as (
         insert into lanework.jobs_done (
             id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
@@ -79,7 +85,8 @@ begin
                j.tries_used + coalesce((u.verdict ->> 'uses_try')::boolean, false)::int as new_tries,
                j.losses + coalesce((u.verdict ->> 'loss')::boolean, false)::int as new_losses
         from unnest(p_ids, p_attempts, p_claims, p_verdicts) as u(id, attempt, claim_id, verdict)
-        join lanework.jobs j on j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id and j.status = 'running'
+        join lanework.jobs j on j.id = any (p_ids) and j.id = u.id and j.attempt = u.attempt and j.claim_id = u.claim_id
+                            and j.status = 'running'
         left join lanework.stops s on s.job_id = j.id and s.kind = 'cancel'
         order by j.id
         for no key update of j
@@ -94,7 +101,7 @@ begin
             else 'approved' end::lanework.job_status as next
         from held h
     ), gone as (
-        delete from lanework.jobs j using judged g where j.id = g.id and g.next in ('failed', 'cancelled', 'completed')
+        delete from lanework.jobs j using judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('failed', 'cancelled', 'completed')
     ), cancelled as (
         insert into lanework.jobs_done (
             id, created_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
@@ -121,7 +128,7 @@ begin
             suspect = coalesce((g.v ->> 'suspect')::boolean, false) or coalesce((g.v ->> 'loss')::boolean, false),
             run_at = case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end,
             claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then 'children' end
-        from judged g where j.id = g.id and g.next in ('approved', 'scheduled', 'blocked')
+        from judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('approved', 'scheduled', 'blocked')
     ), noted as (
         insert into lanework.attempts
         select g.id, g.attempt, g.worker_id, g.claimed_at, v_now,

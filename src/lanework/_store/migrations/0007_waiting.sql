@@ -16,7 +16,7 @@ begin
         where j.status = 'scheduled' and j.run_at <= v_now order by j.run_at, j.id limit p_limit
         for no key update skip locked
     ), woken as (
-        update lanework.jobs j set status = 'approved', run_at = null from due d where j.id = d.id returning j.type_id
+        update lanework.jobs j set status = 'approved', run_at = null where j.id = any (array(select d.id from due d)) returning j.type_id
     )
     select t.lane, count(*)::int from woken w join lanework.job_types t on t.id = w.type_id group by t.lane;
 end $$;
@@ -78,7 +78,7 @@ begin
         where j.deadline is not null and j.deadline <= v_now and j.status <> 'running'
         order by j.deadline limit p_limit for no key update skip locked
     ), gone as (
-        delete from lanework.jobs j using old o where j.id = o.id returning j.*
+        delete from lanework.jobs j where j.id = any (array(select o.id from old o)) returning j.*
     ), kept as (
         insert into lanework.jobs_failed (
             id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lanework._loading import Target
+from lanework.cli.address import shown_dsn
 from lanework.cli.output import Column, add_output, show
-from lanework.cli.session import settings_of, shown_dsn
+from lanework.cli.session import settings_of
 from lanework.config import Settings
 
 

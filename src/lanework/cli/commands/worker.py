@@ -13,6 +13,7 @@ from typing import Any
 
 from lanework._guard.supervisor import Supervisor
 from lanework._loading import Target
+from lanework.cli.address import parse_dsn
 from lanework.cli.options import names, seconds
 from lanework.errors import ConfigError
 
@@ -28,16 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lanes", type=names, metavar="A,B", help="lanes to serve (default: all)")
     parser.add_argument("--name", help="how `lanework workers` calls it (default: host and process)")
     parser.add_argument("--grace", type=seconds, metavar="S", help="seconds that running jobs get to finish (default: 30)")
-    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="(default: info)")
 
 
 def run(options: argparse.Namespace) -> int:
     _must_exist(options.target)
     if options.dsn:
+        parse_dsn(options.dsn, "--dsn")
         os.environ["LANEWORK_DSN"] = options.dsn  # not an argument of the worker's process: those can be seen by others
-    logging.basicConfig(
-        level=options.log_level.upper(), stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("lanework").info("starting %s, lanes: %s", options.target, ", ".join(options.lanes or ["all"]))
     return asyncio.run(_supervise(_arguments(options)))
 
