@@ -45,30 +45,38 @@ class Mapping:
 
     def run(self) -> Mapped[Any]:
         stored = self._context._link.ask("get_items", {"prefix": f"{self._name}["}) if self._context._past else {}
-        todo = self._without(stored)
+        steps = self._context._steps
+        todo = self._without({key: steps._text(stored[key]) for key in self._keys if key in stored})
         if todo:
             with ThreadPoolExecutor(min(self._concurrency, len(todo)), thread_name_prefix=f"lanework-{self._name}") as pool:
-                for future in [pool.submit(contextvars.copy_context().run, self._one, place) for place in todo]:
-                    future.result()
+                try:
+                    for future in [pool.submit(contextvars.copy_context().run, self._one, place) for place in todo]:
+                        future.result()
+                except BaseException:  # not an item's failure: nothing more may run, or be paid for
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    raise
         return self._end()
 
     async def arun(self) -> Mapped[Any]:
         stored = await self._context._link.aask("get_items", {"prefix": f"{self._name}["}) if self._context._past else {}
-        todo = iter(self._without(stored))
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._concurrency, len(self._items))):
-                group.create_task(self._drain(todo))
+        steps = self._context._steps
+        todo = iter(self._without({key: await steps._atext(stored[key]) for key in self._keys if key in stored}))
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self._concurrency, len(self._items))):
+                    group.create_task(self._drain(todo))
+        except BaseExceptionGroup as errors:  # a lost claim is a lost claim, here as in the sync twin
+            raise errors.exceptions[0] from None
         return self._end()
 
     async def _drain(self, todo: Any) -> None:
         for place in todo:
             await self._aone(place)
 
-    def _without(self, stored: dict[str, Any]) -> list[int]:
-        steps = self._context._steps
+    def _without(self, stored: dict[str, str]) -> list[int]:
         for place, key in enumerate(self._keys):
             if key in stored:
-                self._results[place] = from_text(steps._text(stored[key]), self._fn)
+                self._results[place] = from_text(stored[key], self._fn)
                 self._done += 1
         return [place for place in range(len(self._items)) if place not in self._results]
 

@@ -22,7 +22,7 @@ MOST_KEY = 200
 
 
 def check_name(name: str) -> str:
-    if not isinstance(name, str) or not 1 <= len(name) <= MOST_KEY or "\0" in name:
+    if not isinstance(name, str) or not 1 <= len(name) <= MOST_KEY or any(c == "\0" or "\ud800" <= c <= "\udfff" for c in name):
         raise InvalidResult(f"step: expected a name of 1 to {MOST_KEY} characters, got {name!r}")
     return name
 

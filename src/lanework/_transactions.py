@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 LONGEST = 600.0
 #: The limit of a `transact`; whoever needs longer uses `transaction(timeout=…)`.
 TRANSACT_S = 30.0
+#: The job whose block is open here: in this thread or task, and in what it starts. Items of a map have blocks of their own.
+_open_here: ContextVar[int | None] = ContextVar("lanework_block", default=None)
 
 
 class _Base:
@@ -112,7 +115,7 @@ class AsyncTransaction(_Base):
 
 @contextmanager
 def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
-    _enter(context, timeout)
+    entered = _enter(context, timeout)
     try:
         with context._link.database().connection() as connection, connection.transaction():
             if not run(connection, enter_transaction(context._held, timeout)):
@@ -120,14 +123,14 @@ def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
             tx = Transaction(context, connection)
             yield tx
     finally:
-        context._in_transaction = False
+        _open_here.reset(entered)
     if tx.finished:
         context._link.tell("finished", {})
 
 
 @asynccontextmanager
 async def aopen_transaction(context: Context, timeout: float) -> AsyncIterator[AsyncTransaction]:
-    _enter(context, timeout)
+    entered = _enter(context, timeout)
     try:
         async with (await context._link.adatabase()).connection() as connection, connection.transaction():
             if not await arun(connection, enter_transaction(context._held, timeout)):
@@ -135,20 +138,20 @@ async def aopen_transaction(context: Context, timeout: float) -> AsyncIterator[A
             tx = AsyncTransaction(context, connection)
             yield tx
     finally:
-        context._in_transaction = False
+        _open_here.reset(entered)
     if tx.finished:
         context._link.tell("finished", {})
 
 
-def _enter(context: Context, timeout: float) -> None:
-    if context._in_transaction:
+def _enter(context: Context, timeout: float) -> Token[int | None]:
+    if _open_here.get() == context.job_id:
         raise ConfigError("ctx.transaction() inside another one of the same job: one block, one commit")
     if not 0 < timeout <= LONGEST:
         raise ConfigError(
             f"timeout: expected up to {LONGEST} s, got {timeout!r}; longer work goes to staging tables and is swapped in"
         )
     context._check_lost()
-    context._in_transaction = True
+    return _open_here.set(context.job_id)
 
 
 def transact(context: Context, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

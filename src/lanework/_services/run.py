@@ -131,7 +131,11 @@ class Run:
         if self.spoke:
             await self.lane.recorder.drain(self.held)
         if errors:
-            told = tuple(error if isinstance(error, dict) else asdict(error) for error in errors)
+            mask = self.lane.host.app.secrets.mask
+            told = tuple(
+                {name: mask(value) if isinstance(value, str) else value for name, value in one.items()}
+                for one in (error if isinstance(error, dict) else asdict(error) for error in errors)
+            )
             self._settle(Verdict("complete", result=None if text is None else decode(text), errors=told))
         elif not self.settled:
             self.settled = True

@@ -120,15 +120,18 @@ begin
         raise exception 'type: no job type is called %', quote_literal(p_type) using errcode = 'LW301';
     elsif p.depth >= 16 then
         raise exception 'child: job % is 16 levels below its first ancestor; a tree may not be deeper', p_id using errcode = 'LW304';
-    elsif cardinality(p_names) + (select count(*) from lanework.children c where c.parent_id = p_id) > 100000 then
+    elsif (select count(*) from lanework.children c where c.parent_id = p_id) + (
+        select count(*) from unnest(p_names) as n(name) -- those that are there already are no new ones
+        where not exists (select from lanework.children c where c.parent_id = p_id and c.name = n.name)) > 100000 then
         raise exception 'child: job % would have more than 100000 children', p_id using errcode = 'LW304';
     end if;
     with given as (
-        select u.name, u.payload from unnest(p_names, p_payloads) as u(name, payload)
+        select u.name, u.payload, u.n from unnest(p_names, p_payloads) with ordinality as u(name, payload, n)
         where not exists (select from lanework.children c where c.parent_id = p_id and c.name = u.name)
     ), added as (
         insert into lanework.children (parent_id, name, child_id)
-        select p_id, g.name, nextval('lanework.job_ids') from given g on conflict do nothing returning name, child_id
+        -- ids rise with the place in the list: they are the order of the submits
+        select p_id, g.name, nextval('lanework.job_ids') from (select * from given order by n) g on conflict do nothing returning name, child_id
     )
     insert into lanework.jobs (
         id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, payload, parent, depth, session, blocked_on)
