@@ -118,7 +118,10 @@ def test_the_typed_options_are_the_options() -> None:
         ({"progress": 1}, "expected progress to be True or False, got 1"),
         ({"max_age": -1}, "expected max_age"),
         ({"on_disconnect": "wait"}, "expected on_disconnect to be 'stop' or 'hold', got 'wait'"),
-        ({"executor": "Ray!"}, "expected executor to be async, thread, process, or the name of an executor of your own, got 'Ray!'"),
+        (
+            {"executor": "Ray!"},
+            "expected executor to be async, thread, process, or the name of an executor of your own, got 'Ray!'",
+        ),
         ({"executor": "async"}, "executor 'async' needs an `async def`"),
         ({"memory_limit": 1 << 30}, "only a process has a limit"),
         ({"lane": ""}, "expected lane to be small letters, digits, '_', '.' or '-', at most 63 of them, got ''"),

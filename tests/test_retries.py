@@ -100,7 +100,7 @@ def test_what_each_class_does() -> None:
         verdict = judge(Retryable("x", error_class=kind), tries_used=2, base=1.0)  # type: ignore[arg-type]
         if kind in FINAL_CLASSES:
             assert verdict.action == "fail", kind
-        elif kind == "throttled":
+        elif kind in ("throttled", "budget"):
             assert (verdict.action, verdict.uses_try) == ("snooze", False)
         else:
             assert (verdict.action, verdict.uses_try) == ("retry", kind not in ("worker_lost",)), kind

@@ -1,30 +1,47 @@
 """Lanework: a durable job engine with worker lanes on PostgreSQL."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lanework._pools.base import Call, Executor
-from lanework.client import Lanework
-from lanework.context import Context
-from lanework.errors import (
-    ClaimLost,
-    ConfigError,
-    DatabaseUnavailable,
-    IdempotencyConflict,
-    InvalidJob,
-    InvalidLane,
-    JobCancelled,
-    JobFailed,
-    JobNotFinished,
-    JobNotFound,
-    LaneworkError,
-    UnknownJobType,
-)
-from lanework.job import Handle, Job, JobInfo
-from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
-from lanework.retries import Classifier, Retryable
-
 if TYPE_CHECKING:
+    from lanework._pools.base import Call, Executor
+    from lanework.client import Lanework
+    from lanework.context import Context
+    from lanework.errors import (
+        ClaimLost,
+        ConfigError,
+        DatabaseUnavailable,
+        IdempotencyConflict,
+        InvalidJob,
+        InvalidLane,
+        JobCancelled,
+        JobFailed,
+        JobNotFinished,
+        JobNotFound,
+        LaneworkError,
+        UnknownJobType,
+    )
+    from lanework.job import Handle, Job, JobInfo
+    from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
+    from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
+
+#: Where each public name lives. It is loaded when it is first used: a command line that prints its help, or an application that
+#: only submits, does not pay for the rest.
+_HOMES = {
+    "_pools.base": ("Call", "Executor"),
+    "client": ("Lanework",),
+    "context": ("Context",),
+    "errors": (
+        "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
+        "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
+    ),
+    "job": ("Handle", "Job", "JobInfo"),
+    "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
+    "retries": ("Classifier", "Retryable"),
+    "worker": ("Worker",),
+}  # fmt: skip
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Call",
@@ -60,8 +77,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Worker":  # loaded when somebody works: submitting needs none of it
-        from lanework.worker import Worker  # noqa: PLC0415
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'lanework' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"lanework.{_HOME_OF[name]}"), name)
+    return value
 
-        return Worker
-    raise AttributeError(f"module 'lanework' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

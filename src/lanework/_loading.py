@@ -148,8 +148,7 @@ def _place(app: object) -> tuple[str, str]:
     for module_name, module in list(sys.modules.items()):
         # By identity: multiprocessing has the same module as `__mp_main__` too.
         place = "__main__" if module is main else module_name
-        if module_name.partition(".")[0] != "lanework":
-            found.update((place, name) for name, value in _globals(module) if value is app)
+        found.update((place, name) for name, value in _globals(module) if value is app)
     if not found:
         raise ConfigError(
             "executor='process' needs the application as a global of a module: a child process imports it from there"

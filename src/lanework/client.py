@@ -430,10 +430,17 @@ def _next(job_id: int, pause: float, deadline: float | None, timeout: float | No
 
 
 def _list(
-    *, status: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None,
-    lane: str | Sequence[str] | None = None, owner: str | None = None, tag: str | None = None, error_class: str | None = None, created_after: datetime | None = None,
-    before: int | None = None, limit: int = 100,
-) -> Verb[list[JobInfo]]:  # fmt: skip
+    *,
+    status: str | Sequence[str] | None = None,
+    type: str | Sequence[str] | None = None,
+    lane: str | Sequence[str] | None = None,
+    owner: str | None = None,
+    tag: str | None = None,
+    error_class: str | None = None,
+    created_after: datetime | None = None,
+    before: int | None = None,
+    limit: int = 100,
+) -> Verb[list[JobInfo]]:
     statuses = _several(status)
     for one in statuses or ():
         if one not in STATUSES:

@@ -67,6 +67,11 @@ class Settings:
             _check_bounds(item.name, getattr(self, item.name), item.metadata)
         if self.migrate not in ("auto", "check"):
             raise ConfigError(f"migrate: expected 'auto' or 'check', got {self.migrate!r}")
+        if max(self.beat, self.idle_beat) * 2 > self.fence_after:
+            raise ConfigError(
+                f"beat ({self.beat} s) and idle_beat ({self.idle_beat} s) must be at most half of fence_after ({self.fence_after} s): "
+                "one late heartbeat is no reason to stop all jobs"
+            )
         if self.fence_after >= self.expiry:
             raise ConfigError(
                 f"fence_after ({self.fence_after} s) must be below expiry ({self.expiry} s): "

@@ -13,6 +13,8 @@ import random
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
 from typing import Any, Literal, Protocol, TypedDict, cast, get_args
 
 from lanework._codec import clean_text
@@ -33,6 +35,7 @@ FREE_CLASSES = frozenset({"throttled", "budget", "worker_lost"})
 #: Not an error of the job: it waits, and uses no try.
 PARKED_CLASSES = frozenset({"throttled", "budget"})
 MAX_DELAY = 3600.0
+_HERE = str(Path(__file__).parent)
 MAX_THROTTLE = 60.0
 #: A hundred years. More is a mistake, and out of a timestamp's range.
 LONGEST_DELAY = 3_155_760_000.0
@@ -199,6 +202,14 @@ def _text_of(value: object) -> str:
         return f"({type(value).__name__} whose text cannot be had: {type(problem).__name__})"
 
 
+def _own_frames(error: BaseException) -> TracebackType | None:
+    """From the handler on: the engine's own frames before it say nothing to whoever reads the traceback."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None and frame.tb_frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.tb_next
+    return frame
+
+
 class Told(TypedDict):
     error: str
     error_code: str
@@ -210,7 +221,7 @@ def describe(error: BaseException) -> Told:
     name = mro_names(error)[0].removeprefix("builtins.")
     text = getattr(error, "remote_message", None) or _text_of(error)
     code = error.code if isinstance(error, LaneworkError) else getattr(error, "remote_code", None) or HANDLER_RAISED
-    trace = getattr(error, "remote_traceback", None) or "".join(traceback.format_exception(error))
+    trace = getattr(error, "remote_traceback", None) or "".join(traceback.format_exception(type(error), error, _own_frames(error)))
     return {
         "error": clean_text(f"{name}: {text}" if text else name, 4000),
         "error_code": clean_text(str(code), 40),

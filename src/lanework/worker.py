@@ -57,6 +57,8 @@ class Worker:
         self.lane_names = None if lanes is None else list(lanes)
         self.name = name or f"{socket.gethostname()}:{os.getpid()}"
         self.worker_id = 0
+        #: After a lost answer: two beats, and some.
+        self.doubt_s = 2 * self.settings.beat + 1.0
         self.lanes: dict[str, Lane] = {}
         self.draining = asyncio.Event()
         self._calls = 0
@@ -97,7 +99,8 @@ class Worker:
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
-        await self._run_start_hooks()
+        if not await self._run_start_hooks():
+            return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
         self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
@@ -116,6 +119,8 @@ class Worker:
             service.start()
         self._state = "running"
         self.app._workers.append(self)
+        lanes = ", ".join(self.lane_names) if self.lane_names else "all lanes"
+        logger.info("worker %s (%s) serves %s: %d job types", self.worker_id, self.name, lanes, len(self._types))
 
     async def _enter(self) -> None:
         """A row of our own, and a guard that beats for it, before anything is claimed."""
@@ -127,18 +132,20 @@ class Worker:
         )  # fmt: skip
         self.guard.hello(self.worker_id)
 
-    async def _run_start_hooks(self) -> None:
-        """A worker whose start hook fails takes no job: it says so and tries again."""
+    async def _run_start_hooks(self) -> bool:
+        """A worker whose start hook fails takes no job: it says so and tries again, until it is told to drain."""
         pause = 1.0
-        while True:
+        while not self.draining.is_set():
             try:
                 await self.app.hooks.run(self.app.hooks.start)
-                return
+                return True
             except Exception as error:
                 self._state = f"start hook failed: {error}"
                 logger.exception("a start hook failed; this worker takes no jobs until it succeeds")
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, 60.0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.draining.wait(), pause)
+            pause = min(pause * 2, 60.0)
+        return False
 
     async def run(self) -> None:
         """Works until it is told to drain."""
@@ -189,7 +196,7 @@ class Worker:
 
     async def _end_later(self) -> None:
         """An application goes on when its worker has stopped, and so do bodies that cannot be ended."""
-        while any(lane.used for lane in self.lanes.values()):
+        while any(lane.used for lane in self.lanes.values()):  # noqa: ASYNC110 - nothing else tells
             await asyncio.sleep(0.1)
         await self._end()
 
@@ -348,6 +355,16 @@ class Worker:
             self._pools[key] = self._make_pool(lane, kind)
         return self._pools[key]
 
+    @staticmethod
+    def boots(executor: Executor) -> bool:
+        """Says itself, by `on_job`, when a body begins."""
+        return isinstance(executor, ProcessPool)
+
+    def _runs_in_child(self, lane: Lane, pid: int, job_id: int) -> None:
+        self.guard.runs_job(pid, job_id)
+        if job_id in lane.runs:
+            lane.runs[job_id].begins()
+
     def _make_pool(self, lane: Lane, kind: str) -> Executor:
         if kind == "thread":
             return ThreadPool(self.settings.max_threads, name=lane.name)
@@ -355,15 +372,16 @@ class Worker:
             return StartedFirst(self.app.executors[kind](lane.name))
         target = self.app._target
         if target is None:
-            return Unavailable(
-                ConfigError(
-                    "executor='process' needs an application that another process can import: "
-                    "assign it to a name at the top level of a module or script"
-                )
+            missing = ConfigError(
+                "executor='process' needs an application that another process can import: "
+                "assign it to a name at the top level of a module or script"
             )
+            missing.error_class = "permanent"  # type: ignore[attr-defined]
+            return Unavailable(missing)
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
-            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone, on_job=self.guard.runs_job,
+            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
+            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id),
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------

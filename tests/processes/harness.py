@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from lanework import Lanework
-from lanework._guard.processes import children_of, is_gone, state_of
+from lanework._guard.processes import children_of, is_gone
 from tests.processes import jobs
 from tests.sql.engine import Engine
 
@@ -106,6 +106,8 @@ class Site:
     def __init__(self, dsn: str, folder: Path, sql: Engine) -> None:
         self.dsn, self.folder, self.sql = dsn, folder, sql
         self.plant = ""
+        self.patience = 1.0  # of what the tests would wait
+        self.judged = True  # by the oracles, in the end
         self.client = jobs.declared(Lanework(dsn, notify=True, allow_unsafe=True))
         self.client.lanes.list()  # brings the lanes and types into the database
         self._processes: list[Process] = []
@@ -198,9 +200,7 @@ class Site:
 
     def completed(self, *ids: int, seconds: float = 60) -> list[Any]:
         ended = self.ended(*ids, seconds=seconds)
-        others = [
-            f"{one.id} {one.type} {one.status} {one.error_class}: {one.error}" for one in ended if one.status != "completed"
-        ]
+        others = [f"{one.id} {one.type} {one.status} {one.error_class}: {one.error}" for one in ended if one.status != "completed"]
         assert not others, "\n".join([*others, self.explain()])
         return ended
 
@@ -213,7 +213,7 @@ class Site:
         """Seconds that it took. Fails with what the processes said when it takes too long."""
         begun = time.monotonic()
         while not condition():
-            if time.monotonic() - begun > seconds:
+            if time.monotonic() - begun > seconds * self.patience:
                 raise Late(f"waited {seconds} s for {what}\n{self.explain()}")
             time.sleep(0.02)
         return time.monotonic() - begun
@@ -240,10 +240,6 @@ def kill(*pids: int, number: int = signal.SIGKILL) -> None:
 def descendants(pid: int) -> list[int]:
     found = children_of(pid)
     return [*found, *(below for child in found for below in descendants(child))]
-
-
-def is_stopped(pid: int) -> bool:
-    return state_of(pid) == "T"
 
 
 def _pids() -> list[int]:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from lanework import Context, Lanework
 
 FOLDER = Path(os.environ.get("LANEWORK_TEST_FOLDER", "/nonexistent"))
 #: Functions of C that are called without letting go of the GIL.
-holding_the_gil = ctypes.PyDLL(None)
+holding_the_gil: Any = ctypes.PyDLL(None)
 
 _declared: list[tuple[str, Callable[..., Any], dict[str, Any]]] = []
 
@@ -105,14 +106,15 @@ async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> 
 
 
 @job("writer_a", "writer_b", "writer_c", executor="thread")
-def writer(ctx: Context) -> str:
-    """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim."""
+def writer(ctx: Context, silent: bool = False) -> str:
+    """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim; or only the
+    last one, the finish."""
     note(ctx, "start")
     wait_for(f"attempt-{ctx.attempt}")
     mine = f"of attempt {ctx.attempt}"
-    for write in (lambda: ctx.progress(0.5, mine), lambda: ctx.log(mine), lambda: ctx.checkpoint(mine)):
+    for write in () if silent else (partial(ctx.progress, 0.5), ctx.log, ctx.checkpoint):
         try:
-            write()
+            write(mine)
         except Exception as error:
             note(ctx, f"refused {type(error).__name__}")
     note(ctx, "wrote")
@@ -122,16 +124,15 @@ def writer(ctx: Context) -> str:
 # -- busy, stubborn and stuck jobs -------------------------------------------------------------------------------------
 
 
-@job("busy", executor="async")
+@job()
 async def busy(ctx: Context, seconds: int) -> int:
     note(ctx, "start")
     holding_the_gil.sleep(seconds)
     return ctx.attempt
 
 
-@job("busy_thread", executor="thread")
-@job("busy_process", executor="process")
-def busy_blocking(ctx: Context, seconds: int) -> int:
+@job(executor="thread")
+def busy_thread(ctx: Context, seconds: int) -> int:
     note(ctx, "start")
     holding_the_gil.sleep(seconds)
     return ctx.attempt

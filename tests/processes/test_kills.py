@@ -86,7 +86,10 @@ def rampage(site: Site, *, seed: int, kills: int, jobs: int) -> None:
     ids = [site.submit(dice.choice(kinds), seconds=round(dice.uniform(0.02, 0.5), 2)) for _ in range(jobs)]
     for _ in range(kills):
         site.sql.rows("select pg_sleep(%s)", dice.uniform(0.2, 0.9))
-        victim = dice.choice([one for one in workers if one.row])
+        victims = [one for one in workers if one.row]
+        if not victims:
+            continue
+        victim = dice.choice(victims)
         match dice.choice(("worker", "guard", "tree")):
             case "worker":
                 victim.kill_worker()  # its guard starts another one

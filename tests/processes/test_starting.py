@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
-from tests.processes.harness import Site
+from tests.processes.harness import Site, kill
+from tests.servers import PrivateServer
 
 pytestmark = pytest.mark.processes
 
@@ -29,6 +32,33 @@ def test_a_start_hook_that_fails(site: Site) -> None:
     (ended,) = site.ended(job)
     assert (ended.status, ended.attempt) == ("completed", 1)
     assert site.logs().count("a start hook failed") == 2
+
+
+def test_a_worker_that_cannot_start_can_be_stopped(site: Site) -> None:
+    for number in range(9):
+        (site.folder / f"fail-start-{number}").touch()
+    worker = site.start(wait=False)
+    site.until(lambda: len(list(site.folder.glob("fail-start-*"))) < 8, "two failures", 60)
+    kill(worker.popen.pid, number=signal.SIGTERM)
+    assert worker.wait(15) == 0
+    assert worker.row is None
+
+
+def test_a_supervisor_outlives_a_start_that_fails(site: Site, pg: PrivateServer) -> None:
+    """The worker dies while the database takes no connections: it is started again until it can work."""
+    worker = site.start()
+    job, before = site.submit("hold"), worker.id
+    site.began(job)
+    with psycopg.connect(pg.dsn_of("postgres"), autocommit=True) as admin:
+        name = site.sql.db.info.dbname
+        admin.execute(f"alter database {name} allow_connections false".encode())
+        worker.kill_worker()
+        site.until(lambda: "not currently accepting connections" in site.logs(), "a start that fails")
+        admin.execute(f"alter database {name} allow_connections true".encode())
+    site.until(lambda: worker.id > before and worker.ready(), "another start")
+    site.open("go")
+    (ended,) = site.completed(job)
+    assert (ended.attempt, ended.tries_used) == (2, 0)
 
 
 def test_a_service_that_dies_is_restarted(site: Site) -> None:
@@ -71,6 +101,6 @@ def test_clocks_of_workers_do_not_matter(site: Site) -> None:
     assert site.sql.rows("select name, ended_because from lanework.workers where state <> 'active'") == []
 
 
-def skewed(by: str) -> dict[str, str]:
+def skewed(by: str) -> dict[str, Any]:
     preload = ":".join(filter(None, [str(FAKETIME), os.environ.get("LD_PRELOAD", "")]))
     return {"LD_PRELOAD": preload, "FAKETIME": by, "FAKETIME_DONT_FAKE_MONOTONIC": "1", "DONT_FAKE_MONOTONIC": "1"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def roll(site: Site, *, seed: int, rounds: int, jobs: int) -> None:
     """Rounds of claims are slow here, so that most stops meet one on its way, with finishes in it."""
     dice = random.Random(seed)
     site.client.lanes.set("work", worker_slots=6)
-    slow = {"LANEWORK_FAILPOINTS": "before_claim=sleep:0.15", "LANEWORK_GRACE": "20"}
+    slow: dict[str, Any] = {"LANEWORK_FAILPOINTS": "before_claim=sleep:0.15", "LANEWORK_GRACE": "20"}
     living: list[Process] = site.start_many(2, **slow)
     kinds = ("nap", "nap", "nap_thread", "nap_process")
     ids = [site.submit(dice.choice(kinds), seconds=round(dice.uniform(0.02, 0.4), 2)) for _ in range(jobs)]

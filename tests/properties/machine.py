@@ -276,8 +276,7 @@ class Machine(RuleBasedStateMachine):
                order by 1"""
         )
         stored = [
-            (r["id"], r["status"], r["attempt"], r["tries_used"], r["claim_id"] if r["status"] == "running" else None)
-            for r in rows
+            (r["id"], r["status"], r["attempt"], r["tries_used"], r["claim_id"] if r["status"] == "running" else None) for r in rows
         ]
         assert stored == [
             (j.id, j.status, j.attempt, j.tries, j.claim.claim_id if j.status == "running" and j.claim else None)

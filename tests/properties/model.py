@@ -91,9 +91,7 @@ class Model:
             kind = self.kinds[name]
             others = sum(n for (k, other), n in self.kind_use.items() if k == name and other != worker)
             room[name] = None if kind.concurrency is None else kind.concurrency - used.get(name, 0) - others
-        waiting = [
-            j for j in self.jobs.values() if j.status == "approved" and j.kind in kinds and self.kinds[j.kind].lane == lane
-        ]
+        waiting = [j for j in self.jobs.values() if j.status == "approved" and j.kind in kinds and self.kinds[j.kind].lane == lane]
         found = []
         for job in sorted(waiting, key=lambda j: j.place):
             left = room[job.kind]

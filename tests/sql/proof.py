@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -38,11 +39,13 @@ def complaints(engine: Engine) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def planted(engine: Engine, function: str, right: str, wrong: str) -> Iterator[None]:
-    """A bug: a piece of the text of one of the engine's functions is replaced, and put back afterwards."""
+def planted(engine: Engine, function: str, right: str | re.Pattern[str], wrong: str) -> Iterator[None]:
+    """A bug: a piece of the text of one of the engine's functions is replaced wherever it is, and put back afterwards."""
     body = str(engine.one("select pg_get_functiondef(%s::regproc)", f"lanework.{function}"))
-    assert right in body, f"lanework.{function} no longer has the text that the planted bug replaces: {right!r}"
-    engine.db.execute(body.replace(right, wrong).encode())
+    pattern = right if isinstance(right, re.Pattern) else re.compile(re.escape(right))
+    bad, places = pattern.subn(wrong, body)
+    assert places, f"lanework.{function} no longer has the text that the planted bug replaces: {pattern.pattern}"
+    engine.db.execute(bad.encode())
     try:
         yield
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import Any
 
@@ -166,6 +167,19 @@ def test_read_back_does_not_take_a_reap_for_an_own_end(engine: Engine, claim: Cl
     worker = engine.job(claim.id)["worker_id"]
     engine.end_worker(worker)
     assert engine.read_back(worker, claim) == {claim.id: False}
+
+
+def test_a_row_found_by_its_place_is_guarded_all_the_same(engine: Engine) -> None:
+    """Before the minor releases of November 2025 a TID scan did not look again at a row that changed while it was waited for:
+    what is written `where ctid = …` alone is written to whatever the row has become."""
+    found = engine.rows(
+        """select proname, prosrc from pg_proc
+           where pronamespace = 'lanework'::regnamespace and prosrc ~ 'ctid = '"""
+    )
+    for row in found:
+        for condition in re.findall(r"ctid = .*?(?=returning|;|\)\s*,)", row["prosrc"], re.DOTALL):
+            for part in (".attempt = ", ".claim_id = ", ".status = 'running'"):
+                assert part in condition, f"lanework.{row['proname']}: `{part}` is missing beside ctid"
 
 
 def test_rollups_count_each_end_once(engine: Engine, claim: Claim) -> None:

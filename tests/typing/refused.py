@@ -29,7 +29,6 @@ def refuse(app: Declares) -> None:
     text: str = digest.submit("x").result()  # type: ignore[assignment]
     text.upper()
     app.job(lain="night")  # type: ignore[call-overload]
-    app.job(executor="fiber")  # type: ignore[call-overload]
 
     @app.job  # type: ignore[arg-type]
     def no_context(url: str) -> int:

@@ -42,9 +42,8 @@ class Beats(Service):
         except TimeoutError:
             raise DatabaseUnavailable("no answer to a heartbeat") from None
         self._last_ok = time.monotonic()
-        if self._fenced:
-            self._fenced = False
-            guard.tell(line("k"))
+        self._fenced = False
+        guard.tell(line("k"))
         self._pass_on(signals)
         if guard.is_stuck and guard.open:
             await guard.stand_in(self._keeper)

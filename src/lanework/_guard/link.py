@@ -10,6 +10,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -40,6 +41,8 @@ class GuardLink(Service):
         self._process: subprocess.Popen[bytes] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._unsent = b""
+        self._last_beat = time.monotonic()
+        self._fenced = False
         self.worker_id = 0
         self.open: set[int] = set()
         self.told = 0
@@ -50,6 +53,7 @@ class GuardLink(Service):
     def hello(self, worker_id: int) -> None:
         """Says who we are; a worker that was retired says it again, under its new number."""
         self.worker_id = worker_id
+        self._last_beat = time.monotonic()
         if self._sock is None:
             self._connect()
         settings = {name: value for name, value in asdict(self._settings).items() if name != "origin"}
@@ -90,6 +94,10 @@ class GuardLink(Service):
 
     async def run_once(self) -> float:
         self._send(line("t"))
+        if self._sock is not None and self._lines is not None and not self._lines.closed:
+            self._read()  # a loop that was blocked has words waiting here: they count before the silence does
+        if not self._fenced and time.monotonic() - self._last_beat > self._settings.fence_after:
+            self._fence(True)  # a guard that is stopped cannot say so
         if self._watch is not None and self._watch.done() and self._sock is not None:
             logger.warning("the guard process is gone; another one is started")
             self._drop()
@@ -152,15 +160,21 @@ class GuardLink(Service):
                 case "s":
                     self._on_stop(json.loads(rest))
                 case "f":
-                    self._on_fence(True)
+                    self._fence(True)
                 case "k":
-                    self._on_fence(False)
+                    self._last_beat = time.monotonic()
+                    self._fence(False)
                 case "r":
                     self._on_retired(rest)
                 case "d":
                     self._on_drain()
         if self._lines.closed and self._sock is not None:
             asyncio.get_running_loop().remove_reader(self._sock)
+
+    def _fence(self, fenced: bool) -> None:
+        if fenced != self._fenced:
+            self._fenced = fenced
+            self._on_fence(fenced)
 
     def _send(self, message: bytes) -> None:
         """Never blocks: the guard reads all the time; if it does not, its words wait here."""

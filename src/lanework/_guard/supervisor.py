@@ -40,13 +40,14 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked_to_stop)
-        failures = 0
+        failures, ever_worked = 0, False
         while True:
             born = loop.time()
             code, said_hello = await self._one_life()
+            ever_worked = ever_worked or said_hello
             if self._hurry.is_set():
                 return 0
-            if not said_hello:
+            if not ever_worked:
                 return code if code > 0 else 1  # it could not even start: the same would happen again
             failures = 0 if loop.time() - born > STEADY_AFTER else failures + 1
             await self._pause(min(0.1 * 2**failures, 10.0) if failures else 0.0)

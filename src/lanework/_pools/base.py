@@ -59,7 +59,7 @@ class Unavailable:
         return
 
     async def run(self, call: Call) -> Any:
-        raise self._error
+        raise self._error  # says itself of what class it is
 
     async def stop(self) -> None:
         return

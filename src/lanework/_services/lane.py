@@ -31,7 +31,7 @@ from lanework._store.keeper import AsyncKeeper
 from lanework._store.verb import is_outage
 from lanework._store.workers import LaneView
 from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetired
-from lanework.retries import Classifier, Verdict
+from lanework.retries import WORKER_LOST, Classifier, Verdict
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
@@ -53,6 +53,7 @@ class Host(Protocol):
     worker_id: int
     dsn: str
     app: Lanework
+    doubt_s: float
     keeper: AsyncKeeper
     recorder: Recorder
 
@@ -65,6 +66,7 @@ class Host(Protocol):
     def close_claim(self, no: int) -> None: ...
     def capacity(self, lane: Lane) -> int: ...
     def executor(self, lane: Lane, handler: Handler, suspect: bool) -> Executor | None: ...
+    def boots(self, executor: Executor) -> bool: ...
     def handler(self, type_id: int) -> Handler: ...
     def versions(self) -> dict[int, int]: ...
     def due_in(self, seconds: float) -> None: ...
@@ -88,6 +90,7 @@ class Lane(Service):
         self._hungry = True
         self._told = 0
         self._finishing = 0
+        self._doubt = (0, 0.0)
         self._calling = False
         self._finisher: asyncio.Task[None] | None = None
         self._loop_ref = asyncio.get_running_loop()
@@ -121,7 +124,12 @@ class Lane(Service):
     @property
     def taken(self) -> int:
         """Slots of this worker: a run has one until its finish is stored, so that the database never sees more than there are."""
-        return self.used + len(self._done) + self._finishing
+        return self.used + len(self._done) + self._finishing + self._doubtful()
+
+    def _doubtful(self) -> int:
+        """Jobs of a claim whose answer was lost. The next beat gives them back; until then they may be ours."""
+        jobs, until = self._doubt
+        return jobs if time.monotonic() < until else 0
 
     # -- one round -----------------------------------------------------------------------------------------------------
 
@@ -151,7 +159,7 @@ class Lane(Service):
             return 0
         if beside:
             return max(min(capacity - self.taken, BIGGEST_CLAIM, capacity // 3), 0)
-        return max(capacity - self.used, 0)
+        return max(capacity - self.used - self._doubtful(), 0)
 
     def _take_done(self) -> list[tuple[Run, str | None]]:
         done, self._done = self._done[: 2 * BIGGEST_CLAIM], self._done[2 * BIGGEST_CLAIM :]
@@ -176,6 +184,8 @@ class Lane(Service):
         except BaseException as error:
             if no:
                 self.host.close_claim(no)
+                if is_outage(error):
+                    self._doubt = (want, time.monotonic() + self.host.doubt_s)
             self._hungry = True
             return await self._failed(error, done, want)
         if not answer.all_taken:
@@ -232,7 +242,7 @@ class Lane(Service):
                 found = await self.keeper.run(payloads(claim, [row.id for row in part]))
             except Exception as error:
                 logger.warning("lane %s: %d claimed jobs could not be read (%s); they are given back", self.name, count, error)
-                self._forget([*part, *rows], no)
+                self._give_back([*part, *rows], claim, no)
                 return
             texts = {id: rest for id, *rest in found}
             for row in part:
@@ -251,12 +261,16 @@ class Lane(Service):
         self.runs[row.id] = run
         run.task = self._loop_ref.create_task(run.main(payload, checkpoint, failed))
 
-    def _forget(self, rows: list[Claimed], no: int) -> None:
-        """Nobody here knows these rows any more: with their claim closed, the next beat gives them back."""
+    def _give_back(self, rows: list[Claimed], claim: str, no: int) -> None:
+        """Others of the same claim run already, so it stays open: these are given back one by one."""
         for row in rows:
+            run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=self.host.handler(row.type_id), executor=None)
+            run.settled = True
+            self._ended.append(
+                (run, Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, cause="its payload could not be read"))
+            )
             self._release(row.type_id)
-        self._unsettled.pop(no, None)
-        self.host.close_claim(no)
+        self.wake()
 
     # -- ending --------------------------------------------------------------------------------------------------------
 

@@ -65,8 +65,8 @@ class Run:
             arguments = decode(payload)
             if failed_children is not None:
                 raise ChildrenFailed(failed_children)
-            if self.handler.timeout is not None:
-                self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+            if not self.boots:
+                self.begins()
             if self.executor is None:
                 value = await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
             else:
@@ -93,6 +93,15 @@ class Run:
             if self._timer is not None:
                 self._timer.cancel()
             self.lane.body_ended(self)
+
+    def begins(self) -> None:
+        """The body begins now: its timeout counts from here. (The start of a cold child, its imports and hooks, do not count.)"""
+        if self.handler.timeout is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+
+    @property
+    def boots(self) -> bool:
+        return self.executor is not None and self.lane.host.boots(self.executor)
 
     def _call(self, arguments: dict[str, Any]) -> Call:
         row = self.row
@@ -173,6 +182,7 @@ class Run:
 
     def _give_up(self) -> None:
         if self.task is not None and not self.task.done():
+            self.task.cancel()  # once more: the first one may have met an answer and been swallowed
             logger.warning(
                 "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
             )

@@ -32,6 +32,7 @@ class Service:
         self.health = Health(self.name)
         self._wake = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
+        self._stopping = False
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._loop(), name=f"lanework-{self.name}")
@@ -40,9 +41,10 @@ class Service:
         self._wake.set()
 
     async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        self._stopping = True
+        while self._task is not None and not self._task.done():
+            self._task.cancel()  # asked again: before Python 3.12 a cancel that meets its answer can be swallowed (wait_for)
+            await asyncio.wait([self._task], timeout=0.5)
         self.health.state = "stopped"
 
     async def run_once(self) -> float:
@@ -50,7 +52,7 @@ class Service:
 
     async def _loop(self) -> None:
         failures = 0
-        while True:
+        while not self._stopping:
             try:
                 self._wake.clear()
                 pause = await self.run_once()
@@ -59,7 +61,7 @@ class Service:
                 failures += 1
                 self._note(error, failures)
                 pause = min(0.1 * 2**failures, 5.0) * (0.5 + random.random() / 2)  # noqa: S311 - spreads load, guards nothing
-            if pause > 0:
+            if pause > 0 and not self._stopping:
                 await self._sleep(pause)
 
     async def _sleep(self, seconds: float) -> None:

@@ -10,17 +10,21 @@ from lanework._codec import decode
 from lanework._store.verb import Row, Verb, rows, scalar, verb
 from lanework.job import JobInfo
 
+#: The fields of `JobInfo`, in the order of the queries.
+COLUMNS = (
+    "id", "type", "status", "priority", "lane", "attempt", "tries_used", "max_tries", "version", "payload", "result", "error_class",
+    "error_code", "error", "owner", "tags", "parent", "created_at", "run_at", "claimed_at", "finished_at", "deadline", "worker_id",
+    "progress", "progress_message", "cancel_requested",
+)  # fmt: skip
+
 
 def _info(row: Row) -> JobInfo:
-    (id, type, status, priority, lane, attempt, tries_used, max_tries, version, payload, result, error_class, error_code, error, owner,
-     tags, parent, created_at, run_at, claimed_at, finished_at, deadline, worker_id, fraction, message, cancelling) = row  # fmt: skip
-    return JobInfo(
-        id=id, type=type, status=status, priority=priority, lane=lane, attempt=attempt, tries_used=tries_used, max_tries=max_tries,
-        version=version, payload=decode(payload), result=None if result is None else decode(result), error_class=error_class,
-        error_code=error_code, error=error, owner=owner, tags=tuple(tags), parent=parent, created_at=created_at, run_at=run_at,
-        claimed_at=claimed_at, finished_at=finished_at, deadline=deadline, worker_id=worker_id, progress=fraction,
-        progress_message=message or "", cancel_requested=cancelling,
-    )  # fmt: skip
+    values = dict(zip(COLUMNS, row, strict=True))
+    values["payload"] = decode(values["payload"])
+    values["result"] = None if values["result"] is None else decode(values["result"])
+    values["tags"] = tuple(values["tags"])
+    values["progress_message"] = values["progress_message"] or ""
+    return JobInfo(**values)
 
 
 def get_job(id: int) -> Verb[JobInfo | None]:

@@ -32,6 +32,4 @@ def write_logs(held: Sequence[Held], lines: Sequence[tuple[int, int, str, str]])
 
 
 def save_checkpoint(held: Held, state: str) -> Verb[bool]:
-    return verb(
-        "save_checkpoint", lambda found: bool(found[0][0]), id=held.id, attempt=held.attempt, claim=held.claim, state=state
-    )
+    return verb("save_checkpoint", lambda found: bool(found[0][0]), id=held.id, attempt=held.attempt, claim=held.claim, state=state)

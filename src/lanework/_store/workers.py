@@ -37,8 +37,8 @@ def start_worker(
     *, name: str, host: str, pid: int, ttl: float, lanes: Sequence[str], types: Sequence[int], info: dict[str, Any]
 ) -> Verb[int]:
     return verb(
-        "start_worker", lambda found: int(found[0][0]), name=name, host=host, pid=pid, ttl=ttl, lanes=list(lanes), types=list(types),
-        info=json.dumps(info),
+        "start_worker", lambda found: int(found[0][0]), name=name, host=host, pid=pid, ttl=ttl, lanes=list(lanes),
+        types=list(types), info=json.dumps(info),
     )  # fmt: skip
 
 

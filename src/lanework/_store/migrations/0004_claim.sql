@@ -12,6 +12,16 @@ $$;
 create function lanework.lane_lock(p_lane int) returns void
 language sql volatile as $$ select pg_advisory_xact_lock(1279350095, p_lane) $$;
 
+-- Waits for the lane's lock as long as the caller's lock_timeout says.
+create function lanework.try_lane_lock(p_lane int) returns boolean
+language plpgsql volatile as $$
+begin
+    perform lanework.lane_lock(p_lane);
+    return true;
+exception when lock_not_available then
+    return false;
+end $$;
+
 -- Slots of a lane that are free for one worker. Exact only under the lane's lock; a look without it saves the lock.
 create function lanework.free_slots(p_lane lanework.lanes, p_worker bigint, p_used int, p_want int) returns int
 language plpgsql volatile as $$
@@ -97,6 +107,7 @@ declare
     v_live int[];
     v_heads int;
     v_type int;
+    v_locked boolean := false;
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'a claim needs READ COMMITTED: what it reads must not be older than the lane''s lock' using errcode = 'LW100';
@@ -105,6 +116,12 @@ begin
     end if;
     select * into v_lane from lanework.lanes l where l.id = p_lane;
     if not found or lanework.free_slots(v_lane, p_worker, p_used, p_want) <= 0 then return; end if;
+
+    -- With one slot the order is a promise: what becomes claimable while this waits for the lock must be seen too.
+    if v_lane.max_slots = 1 then
+        v_locked := lanework.try_lane_lock(p_lane);
+        if not v_locked then return; end if;
+    end if;
 
     -- Which ranges have anything? At most p_want of them can be among the first p_want jobs. (Without the lock: most looks of an
     -- idle lane end here.)
@@ -123,11 +140,9 @@ begin
         order by h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
-    begin
-        perform lanework.lane_lock(p_lane);
-    exception when lock_not_available then
+    if not v_locked and not lanework.try_lane_lock(p_lane) then
         return; -- the lane is busy; the finishes of this call are kept
-    end;
+    end if;
     select * into v_lane from lanework.lanes l where l.id = p_lane;
     v_free := lanework.free_slots(v_lane, p_worker, p_used, p_want);
     if v_free <= 0 then return; end if;

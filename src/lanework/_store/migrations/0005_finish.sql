@@ -18,13 +18,14 @@ begin
         -- was made while the table was small would read all of it when it has grown.
         delete from lanework.jobs j
         using (
-            select u.result, x.place
+            select u.id, u.attempt, u.claim_id, u.result, x.place
             from unnest(p_ids, p_attempts, p_claims, p_results) as u(id, attempt, claim_id, result)
             cross join lateral (
                 select t.ctid as place from lanework.jobs t
                 where t.id = u.id and t.attempt = u.attempt and t.claim_id = u.claim_id and t.status = 'running' offset 0) x
             order by u.id) h
-        where j.ctid = h.place
+        -- the whole guard again: not every minor version looks at a row a second time that is found by its place
+        where j.ctid = h.place and j.id = h.id and j.attempt = h.attempt and j.claim_id = h.claim_id and j.status = 'running'
         returning j.*, h.result
     ), kept as (
         insert into lanework.jobs_done (
@@ -132,7 +133,7 @@ begin
     ), noted as (
         insert into lanework.attempts
         select g.id, g.attempt, g.worker_id, g.claimed_at, v_now,
-               case when g.next = 'cancelled' then 'cancelled' else g.v ->> 'action' end, g.v ->> 'error_class',
+               case g.next when 'cancelled' then 'cancelled' when 'failed' then 'fail' else g.v ->> 'action' end, g.v ->> 'error_class',
                g.v ->> 'error_code', g.v ->> 'error', g.v ->> 'traceback', g.v ->> 'cause'
         from judged g where g.next <> 'completed'
         on conflict do nothing

@@ -65,7 +65,14 @@ begin
     if not found then
         raise exception 'there is no lane %', quote_literal(p_name) using errcode = 'LW321';
     end if;
-    perform lanework.lane_lock(v_lane.id);
+    -- a type that moves is counted in both lanes; all locks in one order
+    perform lanework.lane_lock(x.id) from (
+        select l.id from lanework.lanes l
+        where l.id = v_lane.id
+           or l.name in (
+               select t.lane from lanework.job_types t
+               where t.name in (select jsonb_array_elements_text(coalesce(p_changes -> 'job_types', '[]'))))
+        order by l.id) x;
     update lanework.lanes l
     set max_slots = case when p_changes ? 'max_slots' then (p_changes ->> 'max_slots')::int else l.max_slots end,
         worker_slots = case when p_changes ? 'worker_slots' then (p_changes ->> 'worker_slots')::int else l.worker_slots end,
@@ -75,7 +82,7 @@ begin
         set_by = p_by, updated_at = lanework.now()
     where l.name = p_name;
     if p_changes ? 'job_types' then
-        for v_type in select jsonb_array_elements_text(p_changes -> 'job_types') loop
+        for v_type in select distinct jsonb_array_elements_text(p_changes -> 'job_types') order by 1 loop
             update lanework.job_types t set lane = p_name, set_by = p_by where t.name = v_type;
             if not found then
                 raise exception 'job_types: no job type is called %', quote_literal(v_type) using errcode = 'LW320';
@@ -105,6 +112,7 @@ begin
     elsif p_move_to is not null and not exists (select from lanework.lanes l where l.name = p_move_to and l.name <> p_name) then
         raise exception 'move_to: there is no other lane %', quote_literal(p_move_to) using errcode = 'LW321';
     end if;
+    perform lanework.lane_lock(x.id) from (select l.id from lanework.lanes l where l.name in (p_name, p_move_to) order by l.id) x;
     update lanework.job_types t set lane = p_move_to, set_by = p_by where t.lane = p_name;
     delete from lanework.lanes l where l.name = p_name;
     if p_move_to is not null then

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 from urllib.parse import urlsplit
+
+import psycopg
 
 from lanework.bench.context import Bench
 from lanework.bench.ours import fill, opened
@@ -38,13 +43,26 @@ def measure(bench: Bench) -> list[Section]:
 
 
 def _rate(server: Server, database: str, seconds: float) -> float:
-    """Transactions that ended there a second. We look from another database, so none of them is ours."""
-    with server.admin() as admin:
+    """Transactions that ended there a second. We look from another database, so none of them is ours; and autovacuum, whose
+    transactions would count too, pauses meanwhile."""
+    with server.admin() as admin, _without_autovacuum(admin):
         before, start = admin.execute(COMMITS, [database]).fetchall()[0][0], time.monotonic()
         time.sleep(seconds)
         admin.execute("select pg_stat_clear_snapshot()")
         after, end = admin.execute(COMMITS, [database]).fetchall()[0][0], time.monotonic()
     return float((after - before) / (end - start))
+
+
+@contextmanager
+def _without_autovacuum(admin: psycopg.Connection[Any]) -> Iterator[None]:
+    admin.execute("alter system set autovacuum = off")
+    admin.execute("select pg_reload_conf()")
+    time.sleep(2)
+    try:
+        yield
+    finally:
+        admin.execute("alter system reset autovacuum")
+        admin.execute("select pg_reload_conf()")
 
 
 class Peak:

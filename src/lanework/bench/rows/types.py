@@ -14,8 +14,7 @@ COUNTS, BATCH = (1, 15, 1000), 100
 def measure(bench: Bench) -> list[Section]:
     times = {count: _claim_ms(bench, count) for count in COUNTS}
     lines = [
-        Line(f"{count:,} types", f"claim_{count}_types_ms", ms, "ms", *_against(count, ms, times[1]))
-        for count, ms in times.items()
+        Line(f"{count:,} types", f"claim_{count}_types_ms", ms, "ms", *_against(count, ms, times[1])) for count, ms in times.items()
     ]
     return [Section(f"A claim of {BATCH} jobs, all types with jobs waiting (× = against one type)", lines)]
 
