@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanework._annotations import Shape, shape_of
 from lanework._codec import RESULT_LIMIT, decode, encode
-from lanework.errors import ClaimLost, InvalidResult
+from lanework.errors import ClaimLost, ConfigError, InvalidResult
 
 if TYPE_CHECKING:
     from lanework.context import Context
@@ -66,11 +66,20 @@ class Steps:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._seen: set[str] = set()
+
+    def take(self, name: str) -> str:
+        """One name, one step: a second use of it would be paid for, and then not kept."""
+        key = check_name(name)
+        if key in self._seen:
+            raise ConfigError(f"step {name!r} is used twice in this attempt; give each step a name of its own, or use ctx.map")
+        self._seen.add(key)
+        return key
 
     def run(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], key: str | None = None
     ) -> Any:
-        key = key or check_name(name)
+        key = key or self.take(name)
         link = self._context._link
         if self._context._past:
             stored = link.ask("get_step", {"key": key})
@@ -83,7 +92,7 @@ class Steps:
     async def arun(
         self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], key: str | None = None
     ) -> Any:
-        key = key or check_name(name)
+        key = key or self.take(name)
         link = self._context._link
         if self._context._past:
             stored = await link.aask("get_step", {"key": key})

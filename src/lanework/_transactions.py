@@ -5,15 +5,17 @@ A block that ends with neither `finish` nor a step is fenced and atomic, but it 
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
+from psycopg.types.json import set_json_loads
 
 from lanework._codec import RESULT_LIMIT, encode
-from lanework._steps import check_name, from_text, refused, to_text
+from lanework._steps import from_text, refused, to_text
 from lanework._store.claims import Held, completed
 from lanework._store.inside import enter_transaction, save_step
 from lanework._store.running import save_checkpoint
@@ -121,8 +123,10 @@ def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
             if not run(connection, enter_transaction(context._held, timeout)):
                 raise refused(context, "its transaction")
             tx = Transaction(context, connection)
-            yield tx
+            with _plain(connection):
+                yield tx
     finally:
+        context._blocks.pop()
         _open_here.reset(entered)
     if tx.finished:
         context._link.tell("finished", {})
@@ -136,11 +140,27 @@ async def aopen_transaction(context: Context, timeout: float) -> AsyncIterator[A
             if not await arun(connection, enter_transaction(context._held, timeout)):
                 raise refused(context, "its transaction")
             tx = AsyncTransaction(context, connection)
-            yield tx
+            with _plain(connection):
+                yield tx
     finally:
+        context._blocks.pop()
         _open_here.reset(entered)
     if tx.finished:
         context._link.tell("finished", {})
+
+
+@contextmanager
+def _plain(connection: Any) -> Iterator[None]:
+    """The engine reads JSON as it comes; a handler finds what psycopg would give it."""
+    set_json_loads(json.loads, connection)
+    try:
+        yield
+    finally:
+        set_json_loads(_as_it_comes, connection)
+
+
+def _as_it_comes(data: bytes | str) -> bytes | str:
+    return data
 
 
 def _enter(context: Context, timeout: float) -> Token[int | None]:
@@ -151,11 +171,12 @@ def _enter(context: Context, timeout: float) -> Token[int | None]:
             f"timeout: expected up to {LONGEST} s, got {timeout!r}; longer work goes to staging tables and is swapped in"
         )
     context._check_lost()
+    context._blocks.append(context.job_id)
     return _open_here.set(context.job_id)
 
 
 def transact(context: Context, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    key = check_name(name)
+    key = context._steps.take(name)
     if context._past and (stored := context._link.ask("get_step", {"key": key})) is not None:
         return from_text(stored["text"], fn)
     with open_transaction(context, TRANSACT_S) as tx:
@@ -166,7 +187,7 @@ def transact(context: Context, name: str, fn: Callable[..., Any], args: tuple[An
 
 
 async def atransact(context: Context, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    key = check_name(name)
+    key = context._steps.take(name)
     if context._past and (stored := await context._link.aask("get_step", {"key": key})) is not None:
         return from_text(stored["text"], fn)
     async with aopen_transaction(context, TRANSACT_S) as tx:

@@ -411,6 +411,8 @@ def _check_wait(context: Context, other: JobInfo) -> None:
 def _check_bulk(options: Options) -> None:
     if options.idempotency_key is not None:
         raise InvalidJob("idempotency_key: one key cannot stand for many jobs; submit them one by one", field="idempotency_key")
+    if options.continues is not None:
+        raise InvalidJob("continues: many jobs cannot continue one; submit them one by one", field="continues")
 
 
 def _pauses() -> Any:

@@ -9,17 +9,20 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 
 @pytest.fixture(scope="session")
-def lanework_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def lanework_server() -> Iterator[str]:
     from lanework import embedded  # noqa: PLC0415 - who does not use the fixture does not load it
 
-    folder: Path = tmp_path_factory.mktemp("lanework")
-    with embedded.acquire(folder / "server") as lease:
-        yield lease.dsn
+    # not pytest's own folder: root's is closed to the user as whom the server then runs
+    with TemporaryDirectory(prefix="lanework-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with embedded.acquire(Path(folder) / "server") as lease:
+            yield lease.dsn
 
 
 @pytest.fixture

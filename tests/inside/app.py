@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +21,7 @@ import psycopg
 from pydantic import BaseModel
 from sqlalchemy import text
 
-from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Snooze, Wait
+from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Retryable, Snooze, Wait
 from lanework.errors import JobStopped
 from lanework.outcomes import Finished
 
@@ -91,7 +92,7 @@ def make_answer(ctx: Context) -> Answer:
     return Answer(text="yes", score=0.5)
 
 
-def make_plain(ctx: Context):  # type: ignore[no-untyped-def]  # noqa: ANN201
+def make_plain(ctx: Context):  # type: ignore[no-untyped-def]
     note(ctx, "run plain")
     return {"t": (1, 2)}
 
@@ -106,7 +107,7 @@ def steps(ctx: Context, failures: int = 0) -> list[Any]:
         ctx.step("pair", make_pair, ctx),
         ctx.step("answer", make_answer, ctx),
         ctx.step("plain", make_plain, ctx),
-        ctx.step("nothing", make_nothing, ctx),  # type: ignore[func-returns-value]
+        ctx.step("nothing", make_nothing, ctx),
     ]
     note(ctx, f"got {got!r}")
     if ctx.tries_used < failures:
@@ -129,7 +130,7 @@ async def asteps(ctx: Context, failures: int = 0) -> list[Any]:
         await ctx.astep("pair", make_pair, ctx),
         await ctx.astep("answer", make_answer, ctx),
         await ctx.astep("plain", make_plain, ctx),
-        await ctx.astep("nothing", make_nothing, ctx),
+        await ctx.astep("nothing", make_nothing, ctx),  # type: ignore[func-returns-value]
     ]
     note(ctx, f"got {got!r}")
     if ctx.tries_used < failures:
@@ -212,7 +213,7 @@ def zombie(ctx: Context) -> str:
     """Every write that a claim allows, tried by an attempt that has been superseded."""
     note(ctx, "start")
     wait_for(f"zombie-{ctx.job_id}-{ctx.attempt}")
-    writes = {
+    writes: dict[str, Callable[[], Any]] = {
         "step": lambda: ctx.step("late", one_step, ctx, "late"),
         "map": lambda: ctx.map("late_map", [1], str),
         "transact": lambda: ctx.transact("late_tx", write, ctx.job_id, "late"),
@@ -239,6 +240,8 @@ def zombie(ctx: Context) -> str:
 
 def square(ctx: Context, bad: list[int], pause: float, item: int) -> tuple[int, int]:
     note(ctx, f"begin {item}")
+    if ctx.cancelled:
+        note(ctx, f"late {item}")
     if pause:
         time.sleep(pause)
     note(ctx, f"finish {item}")
@@ -424,6 +427,9 @@ def blocks(ctx: Context, act: str) -> Any:
                 tx.finish(object())
             case "checkpoint":
                 tx.checkpoint({"at": 1})
+            case "json":
+                ((found,),) = tx.execute("select '[1, {}]'::jsonb").fetchall()
+                assert found == [1, {}], found
             case "step":
                 ctx.step("inside", int)
                 ctx.progress(0.5, "inside")
@@ -446,6 +452,9 @@ async def ablocks(ctx: Context, act: str) -> Any:
                 await tx.execute("select pg_sleep(20)")
             case "checkpoint":
                 await tx.checkpoint({"at": 1})
+            case "json":
+                ((found,),) = await (await tx.execute("select '[1, {}]'::jsonb")).fetchall()
+                assert found == [1, {}], found
     return [act, ctx.saved]
 
 
@@ -469,9 +478,9 @@ def with_sqlalchemy(ctx: Context, act: str) -> Any:
         with tx.sqlalchemy() as session:
             session.execute(text("insert into ledger (job, what) values (:job, :what)"), {"job": ctx.job_id, "what": "orm"})
             assert session.execute(text("select pg_backend_pid()")).scalar() == tx.connection.info.backend_pid
-            if act == "commit":
+            if act.startswith("commit"):
                 session.commit()
-        if act != "finish":
+        if act.endswith("raise"):
             raise ValueError("nothing of it stays")
         return tx.finish("orm")
 
@@ -491,6 +500,19 @@ def holds_block(ctx: Context, finish: bool = False) -> Any:
     except JobStopped:
         note(ctx, "stopped")
         raise
+
+
+def stuck_block(ctx: Context, seconds: float) -> None:
+    """In the server, where no cancel reaches it, in an open transaction."""
+    with ctx.transaction(timeout=30) as tx:
+        write(tx.connection, ctx.job_id, "stuck")
+        note(ctx, "start")
+        tx.execute("select pg_sleep(%s)", (seconds,))
+        ctx.raise_if_cancelled()
+
+
+app.job("stuck_thread", lane="inside", executor="thread")(stuck_block)
+app.job("stuck_process", lane="inside", executor="process")(stuck_block)
 
 
 @app.job(lane="inside")
@@ -627,6 +649,8 @@ async def ordered(ctx: Context, key: str, n: int, mode: str = "") -> Any:
         raise ConnectionError("again")
     elif ctx.attempt == 1 and mode == "snooze":
         return Snooze(0.05)
+    elif mode == "fail_late":
+        raise Retryable("in an hour", retry_after=3600)
     elif mode == "fail":
         return Fail("as told")
     elif mode == "cancel":
@@ -635,6 +659,13 @@ async def ordered(ctx: Context, key: str, n: int, mode: str = "") -> Any:
         return Wait([await ctx.asubmit_child("c", leaf, 1)])
     note(ctx, f"end {key} {n}")
     return n
+
+
+@app.job(lane="inside", executor="thread")
+def session_children(ctx: Context, key: str) -> Any:
+    if not ctx.children:
+        return Wait(ctx.submit_children("c", ordered.options(session=key), [(key, n) for n in range(10)]))
+    return len(ctx.children)
 
 
 # -- continuing --------------------------------------------------------------------------------------------------------
@@ -730,4 +761,3 @@ def what_is_loaded(ctx: Context) -> list[Any]:
 
 app.job("loaded_thread", lane="inside", executor="thread")(what_is_loaded)
 app.job("loaded_process", lane="inside", executor="process")(what_is_loaded)
-

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -23,14 +22,11 @@ LEGAL = """insert into proof.legal values
 @pytest.fixture(scope="package")
 def _house(_fleet: Callable[[int], Databases], pg_major: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("house")
-    before, os.environ[code.FOLDER] = os.environ.get(code.FOLDER), str(folder)
-    with _fleet(pg_major).with_schema() as dsn, connect(dsn) as db:
+    with pytest.MonkeyPatch.context() as patch, _fleet(pg_major).with_schema() as dsn, connect(dsn) as db:
+        patch.setenv(code.FOLDER, str(folder))
+        patch.setenv("LANEWORK_DSN", dsn)  # for the child processes, which load the application again
         with closing(House(dsn, folder, Engine(db))) as house:
             yield house
-    if before is None:
-        del os.environ[code.FOLDER]
-    else:
-        os.environ[code.FOLDER] = before
 
 
 @pytest.fixture

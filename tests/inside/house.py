@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from lanework import Handle, JobInfo, Lanework
+from lanework import Handle, JobInfo, Lanework, _capture
 from tests.inside import app as code
 from tests.processes.harness import Late, Note, Process, Site
 from tests.sql.engine import Engine
@@ -83,6 +83,7 @@ class House(Reads):
         self.app.settings = self._before
 
     def submit(self, name: str, *args: Any, **arguments: Any) -> Handle[Any]:
+        _capture._installation.wrap()  # pytest has replaced the streams since the worker started
         handle: Handle[Any] = code.app_job(name).submit(*args, **arguments)
         return handle
 
@@ -104,7 +105,9 @@ class House(Reads):
 
     def supersede(self, job: int) -> None:
         """As if its worker had been declared dead: somebody else gets the job while the old body still runs."""
-        back = "update lanework.jobs set status = 'approved', claim_id = null, worker_id = null where id = %s and status = 'running'"
+        back = (
+            "update lanework.jobs set status = 'approved', claim_id = null, worker_id = null where id = %s and status = 'running'"
+        )
         assert self.sql.db.execute(back, (job,)).rowcount == 1
         self.until(lambda: self.app.get(job).attempt == 2, f"the second attempt of job {job}")
 
@@ -112,19 +115,18 @@ class House(Reads):
         self.sql.rows("select * from lanework.sweep()")
 
 
-class Inside(Reads, Site):  # type: ignore[misc]
+class Inside(Reads, Site):
     """A site whose workers run the application of these tests."""
 
     def __init__(self, dsn: str, folder: Path, sql: Engine) -> None:
-        self.dsn, self.folder, self.sql = dsn, folder, sql
-        self.plant = ""
+        Site.__init__(self, dsn, folder, sql)
+        self.client.close()
         self.client = Lanework(dsn, allow_unsafe=True)
         self.client._lane_values.update(code.app._lane_values)
         for handler in code.app.handlers.values():
             self.client.handlers.add(handler)
         self.client.lanes.list()  # brings the lanes and types into the database
         sql.db.execute(LEDGER)
-        self._processes: list[Process] = []
 
     def start(self, name: str = "", *, lanes: Iterable[str] = (), wait: bool = True, **env: str) -> Process:
         chosen = ["--lanes", ",".join(lanes)] if lanes else []

@@ -68,6 +68,14 @@ def test_what_a_block_refuses(house: House, job: str, act: str, says: str) -> No
     assert house.ledger(info.id) == []
 
 
+@pytest.mark.parametrize("job", ["blocks", "ablocks"])
+def test_a_block_has_a_plain_connection(house: House, job: str) -> None:
+    """Not one that reads JSON as the engine does."""
+    for _ in range(2):
+        info = house.run(job, "json")
+        assert (info.status, info.error) == ("completed", None)
+
+
 def test_the_next_block_is_not_nested(house: House) -> None:
     """A block that was left by an exception is over."""
     assert [house.run("blocks", act).status for act in ("raise", "plain")] == ["failed", "completed"]
@@ -103,9 +111,9 @@ def test_a_timeout_has_a_limit(house: House) -> None:
     assert info.status == "failed" and info.error is not None and "expected up to 600" in info.error
 
 
-@pytest.mark.parametrize(("act", "ledger"), [("finish", ["orm"]), ("raise", []), ("commit", [])])
+@pytest.mark.parametrize(("act", "ledger"), [("finish", ["orm"]), ("raise", []), ("commit", ["orm"]), ("commit_raise", [])])
 def test_sqlalchemy_works_on_the_same_connection(house: House, act: str, ledger: list[str]) -> None:
-    """A `commit` of its session is not the block's. Seen red: with the dialect's own `do_commit`."""
+    """A `commit` of its session is not the block's. Seen red: with the dialect's own `do_commit` it is refused."""
     info = house.run("with_sqlalchemy", act)
     assert (info.status, house.ledger(info.id)) == ("completed" if ledger else "failed", ledger)
 
@@ -119,6 +127,29 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
     assert handle.cancel(reason="enough") == "stopping"
     assert time.monotonic() - begun < 3
     info = house.end(handle)
+    assert (info.status, house.ledger(info.id)) == ("cancelled", [])
+
+
+def test_a_cancel_that_cannot_reach_a_block_delays_nobody_else(house: House) -> None:
+    """The job ends when its block does, cancelled; the others of its lane are worked meanwhile. Seen red: with a verdict that is
+    sent while the block holds the row, the whole lane waits for it."""
+    handle = house.submit("stuck_thread", 10)
+    house.said(handle.id, "start")
+    handle.cancel()
+    time.sleep(3)  # longer than a body has to end by itself
+    begun = time.monotonic()
+    assert house.run("names", "beside").status == "completed"
+    assert time.monotonic() - begun < 4
+    assert house.status(handle) == "running"
+    info = house.end(handle)
+    assert (info.status, house.ledger(info.id)) == ("cancelled", [])
+
+
+def test_a_cancel_ends_a_child_in_its_block(house: House) -> None:
+    handle = house.submit("stuck_process", 30)
+    house.said(handle.id, "start")
+    handle.cancel()
+    info = house.end(handle, 29)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
 
 

@@ -77,7 +77,7 @@ def test_concurrency_is_checked(house: House, concurrency: int) -> None:
 
 @EVERYWHERE
 def test_a_cancel_stops_between_items(house: House, where: str) -> None:
-    """What is stored stays. Seen red (thread): without the look between items all sixty run, in a quarantined thread."""
+    """What is stored stays. Seen red (thread): without the look between items they run on until the slot is quarantined."""
     handle = house.submit(f"map_{where}", list(range(60)), concurrency=1, pause=0.05)
     house.said(handle.id, "finish 2")
     handle.cancel(reason="enough")
@@ -87,7 +87,7 @@ def test_a_cancel_stops_between_items(house: House, where: str) -> None:
     assert begun < 60
     assert 2 <= len(house.app.steps(job.id)) <= begun
     house.until(lambda: house.worker.lanes["inside"].used == 0, "the body to end")
-    assert len(house.words(job.id, "begin")) < 60
+    assert len(house.words(job.id, "late")) <= 1  # the cancel may come between the look and the item
 
 
 def test_items_may_have_transactions_of_their_own(house: House) -> None:

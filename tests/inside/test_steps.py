@@ -22,7 +22,13 @@ def test_a_step_runs_once_and_has_the_same_type_on_every_run(house: House, where
     assert [(step.key, step.attempt) for step in stored] == [
         ("point", 1), ("pair", 1), ("answer", 1), ("plain", 1), ("nothing", 1)
     ]  # fmt: skip
-    assert [step.result for step in stored] == [{"x": 7, "way": [1, 2]}, [1, "two"], {"text": "yes", "score": 0.5}, {"t": [1, 2]}, None]
+    assert [step.result for step in stored] == [
+        {"x": 7, "way": [1, 2]},
+        [1, "two"],
+        {"text": "yes", "score": 0.5},
+        {"t": [1, 2]},
+        None,
+    ]
 
 
 @pytest.mark.parametrize("where", ["thread", "process"])

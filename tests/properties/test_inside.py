@@ -31,7 +31,7 @@ def test_steps_children_and_sessions_keep_their_rules(connections: list[Engine])
 
 
 FOUND = "if not found then return false; end if;"
-LAST = "not exists (select from lanework.jobs c where c.parent = p.id offset 0)"
+LAST = "not exists (select from lanework.jobs c where c.parent = j.id offset 0)"
 ACTIVE = "(a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children') offset 0"
 BUGS = {
     "steps are not fenced": ("save_step", FOUND, ""),

@@ -133,7 +133,7 @@ declare
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
-                             'steps', 'item_errors', 'children', 'waits', 'job_blobs', 'blobs'] loop
+                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';

@@ -7,6 +7,7 @@ older than those of the call before. While it is under way the jobs of the previ
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -28,7 +29,7 @@ from lanework._store.claims import Claimed, Held, Settled, completed, cycle, pay
 from lanework._store.hints import hint
 from lanework._store.inside import wake_parents
 from lanework._store.keeper import AsyncKeeper
-from lanework._store.verb import is_outage
+from lanework._store.verb import Verb, is_outage
 from lanework._store.workers import LaneView
 from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetired
 from lanework.retries import WORKER_LOST, Classifier, Verdict
@@ -347,11 +348,25 @@ class Lane(Service):
             self.hurry()
             await self.keeper.run(hint(self.name))
         parked = [answer.id for answer in answers if answer.next == "blocked"]
-        if parked:  # a child may have ended while its parent was being parked
-            await self.keeper.run(wake_parents(parked))
+        if parked:
+            self._spawn(self._look_again(parked))
         due = [answer.due_in for answer in answers if answer.due_in is not None]
         if due:
             self.host.due_in(max(min(due), 0.0))
+
+    async def _look_again(self, parked: list[int]) -> None:
+        """A child may have ended while its parent was being parked: its transaction saw a parent that runs, and may be open yet."""
+        for pause in (0.0, 0.1, 1.0):
+            await asyncio.sleep(pause)
+            await self._try(wake_parents(parked))
+
+    def aside(self, verb: Verb[None]) -> None:
+        """Something that the next sweep would do, now."""
+        self._spawn(self._try(verb))
+
+    async def _try(self, verb: Verb[None]) -> None:
+        with contextlib.suppress(Exception):  # the sweep looks, too
+            await self.keeper.run(verb)
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from lanework._failpoints import reach
 from lanework._pools.base import Call, Executor, Quarantined
 from lanework._store.claims import Claimed, Held
 from lanework._store.hints import hint
-from lanework._store.inside import get_items, get_step, list_children, save_step, submit_children
+from lanework._store.inside import freed, get_items, get_step, list_children, save_step, submit_children
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.running import save_checkpoint
 from lanework.context import Context, inside
@@ -80,7 +80,8 @@ class Run:
             else:
                 await self._ended(value)
         except Quarantined as stuck:
-            if not self._given_back_later:
+            # while a block of the body holds its row, no verdict can be stored: it would stop the lane until the block ends
+            if not self._given_back_later and not self.context._blocks:
                 self._settle(self._verdict_of_stop())
             await asyncio.wait([stuck.ended])
             self._settle(self._verdict_of_stop())
@@ -151,7 +152,10 @@ class Run:
             self.lane.completed(self, text)
 
     def finish_is_stored(self) -> None:
-        """`tx.finish` has completed the job in a commit of its own."""
+        """`tx.finish` has completed the job in a commit of its own. Its parent, and who follows in its session, may have looked
+        between the finish and the commit."""
+        if not self.settled:
+            self.lane.aside(freed([self.row.id]))
         self._settle(None)
 
     async def _ended_badly(self, error: BaseException) -> None:
@@ -186,7 +190,7 @@ class Run:
             logger.warning(
                 "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
             )
-            if not self._given_back_later:
+            if not self._given_back_later and not self.context._blocks:
                 self._settle(self._verdict_of_stop())
 
     @property

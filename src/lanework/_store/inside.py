@@ -86,5 +86,9 @@ def promote_sessions(sessions: Sequence[str]) -> Verb[Any]:
     return verb("promote_sessions", scalar, sessions=list(sessions))
 
 
+def freed(ids: Sequence[int]) -> Verb[None]:
+    return verb("freed", nothing, ids=list(ids))
+
+
 def wake_parents(ids: Sequence[int]) -> Verb[None]:
     return verb("wake_parents", nothing, ids=list(ids))

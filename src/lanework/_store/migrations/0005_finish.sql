@@ -79,6 +79,10 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := lanework.now();
+    -- does anybody wait for one of these: a parent, a session, or, if it is cancelled, its children?
+    v_related boolean := exists (
+            select from lanework.jobs j where j.id = any (p_ids) and (j.parent is not null or j.session is not null) offset 0)
+        or exists (select from unnest(p_ids) u where exists (select from lanework.jobs c where c.parent = u offset 0) offset 0);
 begin
     return query
     with held as materialized (
@@ -95,7 +99,7 @@ begin
         select h.*, case
             when h.v ->> 'action' = 'cancel' or h.stop_kind is not null and h.v ->> 'action' not in ('fail', 'complete') then 'cancelled'
             when h.v ->> 'action' = 'complete' then 'completed'
-            when h.v ->> 'action' = 'wait' and exists (select from lanework.jobs c where c.parent = h.id) then 'blocked'
+            when h.v ->> 'action' = 'wait' and exists (select from lanework.jobs c where c.parent = h.id offset 0) then 'blocked'
             when h.v ->> 'action' = 'fail' or h.new_losses >= 3 then 'failed'
             when h.v ->> 'action' = 'retry' and h.new_tries >= h.max_tries then 'failed'
             when coalesce((h.v ->> 'delay_s')::float8, 0) > 0 then 'scheduled'
@@ -158,7 +162,12 @@ begin
     select g.id, g.next, g.lane_id,
            case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
     from judged g;
-    perform lanework.freed(p_ids);
+    if v_related then
+        perform lanework.freed(p_ids);
+    end if;
+    if exists (select from unnest(p_verdicts) v where v ->> 'action' = 'wait') then
+        perform lanework.wake_parents(p_ids); -- a child may have ended while its parent was being parked
+    end if;
     -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)

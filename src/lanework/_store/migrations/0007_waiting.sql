@@ -72,6 +72,7 @@ as $$
 declare
     v_now timestamptz := lanework.now();
     v_count int;
+    v_expired bigint[];
 begin
     with old as materialized (
         select j.id from lanework.jobs j
@@ -87,11 +88,11 @@ begin
         select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.continues, null, 'failed', g.type_id, g.attempt,
                g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.depth, g.suspect, g.owner, g.session, g.tags,
                g.payload, v_now, 'timeout', 'LW-404', 'not finished within its max_age'
-        from gone g returning 1
+        from gone g returning id
     )
-    select count(*) into v_count from kept;
+    select count(*), array_agg(k.id) into v_count, v_expired from kept k;
     if v_count > 0 then
-        perform lanework.freed(array(select f.id from lanework.jobs_failed f where f.finished_at = v_now));
+        perform lanework.freed(v_expired);
         return query select 'expired', v_count;
     end if;
 
@@ -121,16 +122,12 @@ begin
 
     -- what finishes and submits have missed: parents whose children are all done, sessions that nobody let go
     perform lanework.wake_parents(array(
-        select j.id from lanework.waits w join lanework.jobs j on j.id = w.job_id
-        where j.status = 'blocked' and j.blocked_on = 'children' limit p_limit));
+        select j.id from lanework.waits w
+        cross join lateral (
+            select j.id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
+        where not exists (select from lanework.jobs c where c.parent = j.id offset 0) limit p_limit));
     perform lanework.promote_sessions(lanework.idle_sessions(p_limit));
-    -- children of a cancelled parent, a bounded number a sweep
-    perform lanework.cancel(x.id, '', 'its parent was cancelled')
-    from (
-        select j.id from lanework.jobs j join lanework.jobs_done p on p.id = j.parent
-        where j.parent is not null and p.status = 'cancelled'
-          and not exists (select from lanework.stops s where s.job_id = j.id)
-        order by j.id limit p_limit for update of j skip locked) x;
+    perform lanework.cancel_families(p_limit);
     perform lanework.cancel(x.job_id, x.asked_by, x.reason)
     from (
         select s.* from lanework.stops s join lanework.jobs j on j.id = s.job_id

@@ -46,8 +46,9 @@ begin
     return query
     with gone as (
         delete from lanework.steps s where (s.job_id, s.key) in (
-            select x.job_id, x.key from (select o.job_id, o.key, o.at from lanework.steps o order by o.job_id, o.key limit p_limit * 3) x
+            select x.job_id, x.key from (select o.job_id, o.key, o.at from lanework.steps o order by o.at limit p_limit * 3) x
             where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.jobs j where j.id = x.job_id)
+              and not exists (select from lanework.all_jobs d where d.id = x.job_id and d.finished_at > v_now - lanework.keep('steps'))
             limit p_limit) returning 1)
     select 'steps', count(*)::int from gone having count(*) > 0;
     delete from lanework.job_blobs b where (b.job_id, b.hash) in (

@@ -12,6 +12,7 @@ create table lanework.steps (
     at timestamptz not null default lanework.now(),
     primary key (job_id, key)
 );
+create index on lanework.steps (at);
 
 create table lanework.item_errors (
     job_id bigint not null,
@@ -45,6 +46,11 @@ create table lanework.children (
     name text not null check (length(name) between 1 and 200),
     child_id bigint not null,
     primary key (parent_id, name)
+);
+
+-- Parents that were cancelled while they had living children: a cancel flows down, a bounded number of children at a time.
+create table lanework.families (
+    parent_id bigint primary key
 );
 
 create table lanework.waits (
@@ -118,6 +124,8 @@ begin
     select * into t from lanework.job_types x where x.name = p_type;
     if not found then
         raise exception 'type: no job type is called %', quote_literal(p_type) using errcode = 'LW301';
+    elsif p_session = p.session then
+        raise exception 'session: a child of the same session would wait for its parent, and the parent for it' using errcode = 'LW300';
     elsif p.depth >= 16 then
         raise exception 'child: job % is 16 levels below its first ancestor; a tree may not be deeper', p_id using errcode = 'LW304';
     elsif (select count(*) from lanework.children c where c.parent_id = p_id) + (
@@ -147,22 +155,36 @@ begin
     return query select c.name, c.child_id, t.lane from lanework.children c where c.parent_id = p_id and c.name = any (p_names);
 end $$;
 
--- Lets parents go on whose children have all ended. A parent that somebody has locked is left for the next call.
+-- Lets parents go on whose children have all ended. The lock comes first, and the look after it, in a statement of its own: of two
+-- children that end at the same moment the second one waits for the first, and then sees that it is gone. Somebody who holds a
+-- parent for long (a child's own transaction, after its finish) is not waited for: the sweep looks again.
 create function lanework.wake_parents(p_ids bigint[]) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set lock_timeout = '1s'
 as $$
 declare
+    v_held bigint[];
     v_types int[];
 begin
-    with parents as materialized (
-        select j.id from lanework.jobs j
-        where j.id = any (p_ids) and j.status = 'blocked' and j.blocked_on = 'children'
-        order by j.id for no key update skip locked
-    ), woken as (
+    if p_ids is null or p_ids = '{}' then return; end if;
+    begin
+        v_held := array(
+            select j.id from (select distinct u from unnest(p_ids) u order by u) u
+            cross join lateral (
+                select j.id from lanework.jobs j
+                where j.id = u.u and j.status = 'blocked' and j.blocked_on = 'children' offset 0 for no key update) j);
+    exception when lock_not_available then
+        v_held := array(
+            select j.id from (select distinct u from unnest(p_ids) u order by u) u
+            cross join lateral (
+                select j.id from lanework.jobs j
+                where j.id = u.u and j.status = 'blocked' and j.blocked_on = 'children' offset 0 for no key update skip locked) j);
+    end;
+    if v_held = '{}' then return; end if;
+    with woken as (
         update lanework.jobs j set status = 'approved', blocked_on = null
-        from parents p
-        where j.id = p.id and not exists (select from lanework.jobs c where c.parent = p.id offset 0)
+        where j.id = any (v_held) and not exists (select from lanework.jobs c where c.parent = j.id offset 0)
         returning j.type_id
     )
     select array_agg(distinct w.type_id) into v_types from woken w;
@@ -174,18 +196,23 @@ end $$;
 -- (`offset 0` keeps an `exists` from becoming a join: one look into an index per row, whatever the statistics say.)
 --
 -- Makes the first committed job of each session claimable, if the session has no active one. One promoter per session at a
--- time; the unique index on active jobs stands behind it.
+-- time; the unique index on active jobs stands behind it. Whoever holds a session for long (a head's own transaction, after its
+-- finish) lets it go himself.
 create function lanework.promote_sessions(p_sessions text[]) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
-set lock_timeout = '2s'
+set lock_timeout = '1s'
 as $$
 declare
     v_now timestamptz := lanework.now();
     v_types int[];
 begin
     if p_sessions is null or p_sessions = '{}' then return; end if;
-    perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
+    begin
+        perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
+    exception when lock_not_available then
+        return;
+    end;
     with heads as (
         select h.id
         from (select distinct s collate "C" as s from unnest(p_sessions) s) x
@@ -213,7 +240,7 @@ end $$;
 -- Sessions that have waiting jobs and no active one: a walk from session to session, not through their jobs.
 create function lanework.idle_sessions(p_limit int) returns text[]
 language plpgsql stable
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
 begin
     return array(
@@ -231,9 +258,26 @@ begin
         limit p_limit);
 end $$;
 
+create function lanework.cancel_families(p_limit int) returns void
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+    perform lanework.cancel(x.id, '', 'its parent was cancelled')
+    from (
+        select c.id from lanework.families f
+        cross join lateral (
+            select c.id from lanework.jobs c
+            where c.parent = f.parent_id and not exists (select from lanework.stops s where s.job_id = c.id offset 0) offset 0) c
+        order by c.id limit p_limit) x;
+    delete from lanework.families f where not exists (select from lanework.jobs c where c.parent = f.parent_id offset 0);
+end $$;
+
 -- After jobs have left for a final state by other ways than a completion: their parents and sessions go on.
 create function lanework.freed(p_ids bigint[]) returns void
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
 declare
     v_parents bigint[];
     v_sessions text[];
@@ -250,9 +294,11 @@ begin
     if v_sessions is not null then
         perform lanework.promote_sessions(v_sessions);
     end if;
-    -- a cancel flows down; of a large family the sweep cancels what is over this number
-    perform lanework.cancel(c.id, '', 'its parent was cancelled')
-    from (
-        select c.id from lanework.jobs_done d join lanework.jobs c on c.parent = d.id
-        where d.id = any (p_ids) and d.status = 'cancelled' order by c.id limit 500) c;
+    insert into lanework.families (parent_id)
+    select d.id from lanework.jobs_done d
+    where d.id = any (p_ids) and d.status = 'cancelled' and exists (select from lanework.jobs c where c.parent = d.id offset 0)
+    on conflict do nothing;
+    if found then
+        perform lanework.cancel_families(500);
+    end if;
 end $$;
