@@ -124,9 +124,7 @@ def sql(database: str) -> Iterator[Callable[..., list[tuple[Any, ...]]]]:
 
 def run(dsn: str | None, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, **options.pop("env", {})} | ({"LANEWORK_DSN": dsn} if dsn else {})
-    return subprocess.run(
-        [*LANEWORK, *words], env=environment, text=True, capture_output=True, timeout=60, check=False, **options
-    )
+    return subprocess.run([*LANEWORK, *words], env=environment, text=True, capture_output=True, timeout=60, check=False, **options)
 
 
 # -- words ---------------------------------------------------------------------------------------------------------------
@@ -167,9 +165,7 @@ def test_help_imports_nothing_that_it_does_not_need() -> None:
         new = {name for name in set(sys.modules) - before if name.startswith("lanework")}
         sys.stderr.write(" ".join(sorted(new)))
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)], text=True, capture_output=True, timeout=60, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], text=True, capture_output=True, timeout=60, check=False)
     assert done.stderr.split() == ["lanework.cli", "lanework.cli.parser", "lanework.cli.text"]
 
 

@@ -11,9 +11,9 @@ from lanework.errors import ConfigError
 
 
 def test_code_wins_over_the_environment_over_the_default_and_the_origin_tells() -> None:
-    environ = {"LANEWORK_EXPIRY": "3", "LANEWORK_FENCE_AFTER": "2.5", "LANEWORK_NOTIFY": "off", "LANEWORK_DSN": ""}
-    settings = Settings.load(environ, fence_after=1.5, beat=None)
-    assert (settings.expiry, settings.fence_after, settings.notify, settings.beat, settings.dsn) == (3.0, 1.5, False, 1.0, None)
+    environ = {"LANEWORK_EXPIRY": "30", "LANEWORK_FENCE_AFTER": "25", "LANEWORK_NOTIFY": "off", "LANEWORK_DSN": ""}
+    settings = Settings.load(environ, fence_after=15.0, beat=None)
+    assert (settings.expiry, settings.fence_after, settings.notify, settings.beat, settings.dsn) == (30.0, 15.0, False, 1.0, None)
     origin = settings.origin
     assert (origin["expiry"], origin["fence_after"], origin["beat"]) == ("LANEWORK_EXPIRY", "code", "default")
     assert origin["dsn"] == "default"  # an empty variable is none

@@ -42,9 +42,7 @@ def traces(folder: Path) -> list[str]:
     found = [str(path) for path in folder.glob("lanework-demo-*")]
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if str(folder) in (process / "environ").read_text(errors="replace") + (process / "cmdline").read_text(
-                errors="replace"
-            ):
+            if str(folder) in (process / "environ").read_text(errors="replace") + (process / "cmdline").read_text(errors="replace"):
                 found.append((process / "cmdline").read_text().replace("\0", " "))
         except OSError:
             continue

@@ -3,142 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Awaitable, Callable, Iterator
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import dict_row
-from sqlalchemy import create_engine
-from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
-from sqlalchemy.orm import Session, scoped_session, sessionmaker
 
 from lanework import Context, IdempotencyConflict, InvalidJob, Job, JobNotFinished, JobNotFound, Lanework
+from tests.processes.database_callers import ASYNC_KINDS, KINDS, async_unit_of, unit_of
 
 Echo = Job[[int], int]
 #: Longer than any test waits: what starts sooner was started by a hint.
 LONG_POLL_MS = 120_000
-
-
-@dataclass
-class Unit:
-    """A caller's connection, and how its owner begins, commits and rolls back."""
-
-    connection: Any
-    begin: Callable[[], Any]
-    commit: Callable[[], Any]
-    rollback: Callable[[], Any]
-
-    @classmethod
-    def of(cls, connection: Any) -> Unit:
-        return cls(connection, lambda: None, connection.commit, connection.rollback)
-
-
-def _psycopg(dsn: str, stack: ExitStack) -> Unit:
-    return Unit.of(stack.enter_context(psycopg.connect(dsn)))
-
-
-def _psycopg_with_own_rows(dsn: str, stack: ExitStack) -> Unit:
-    connection = psycopg.connect(dsn, row_factory=dict_row, cursor_factory=psycopg.ClientCursor)
-    return Unit.of(stack.enter_context(connection))
-
-
-def _sqlalchemy_connection(dsn: str, stack: ExitStack) -> Unit:
-    engine = create_engine("postgresql+psycopg://", connect_args=conninfo_to_dict(dsn))
-    stack.callback(engine.dispose)
-    return Unit.of(stack.enter_context(engine.connect()))
-
-
-def _sqlalchemy_session(dsn: str, stack: ExitStack) -> Unit:
-    engine = create_engine("postgresql+psycopg://", connect_args=conninfo_to_dict(dsn))
-    stack.callback(engine.dispose)
-    return Unit.of(stack.enter_context(Session(engine)))
-
-
-def _sqlalchemy_scoped_session(dsn: str, stack: ExitStack) -> Unit:
-    engine = create_engine("postgresql+psycopg://", connect_args=conninfo_to_dict(dsn))
-    stack.callback(engine.dispose)
-    session = scoped_session(sessionmaker(engine))
-    stack.callback(session.remove)
-    return Unit.of(session)
-
-
-def _django(dsn: str, stack: ExitStack) -> Unit:
-    import django
-    from django.conf import settings
-    from django.db import connections, transaction
-
-    given = conninfo_to_dict(dsn)
-    database: dict[str, Any] = {
-        "ENGINE": "django.db.backends.postgresql",
-        "NAME": given["dbname"],
-        "USER": given["user"],
-        "HOST": given["host"],
-    }
-    database |= {"PORT": str(given.get("port", "")), "OPTIONS": {"passfile": given["passfile"]}}
-    if not settings.configured:
-        settings.configure(DATABASES={})
-        django.setup()
-    alias = str(given["dbname"])
-    connections.settings[alias] = connections.configure_settings({alias: database, "default": {}})[alias]
-    stack.callback(connections[alias].close)
-    blocks: list[Any] = []
-
-    def begin() -> None:
-        blocks.append(transaction.atomic(using=alias))
-        blocks[-1].__enter__()
-
-    def end(error: BaseException | None) -> None:
-        blocks.pop().__exit__(None if error is None else type(error), error, None)
-
-    return Unit(connections[alias], begin, lambda: end(None), lambda: end(RuntimeError()))
-
-
-def _django_proxy(dsn: str, stack: ExitStack) -> Unit:
-    """`from django.db import connection` is not a connection but a proxy of one."""
-    from django.db import connections
-    from django.utils.connection import ConnectionProxy
-
-    unit = _django(dsn, stack)
-    unit.connection = ConnectionProxy(connections, str(conninfo_to_dict(dsn)["dbname"]))
-    return unit
-
-
-KINDS: dict[str, Callable[[str, ExitStack], Unit]] = {
-    "psycopg": _psycopg,
-    "psycopg with rows and cursors of its own": _psycopg_with_own_rows,
-    "sqlalchemy connection": _sqlalchemy_connection,
-    "sqlalchemy session": _sqlalchemy_session,
-    "sqlalchemy scoped session": _sqlalchemy_scoped_session,
-    "django": _django,
-    "django proxy": _django_proxy,
-}
-
-
-@contextmanager
-def unit_of(kind: str, dsn: str) -> Iterator[Unit]:
-    with ExitStack() as stack:
-        yield KINDS[kind](dsn, stack)
-
-
-@asynccontextmanager
-async def async_unit_of(kind: str, dsn: str) -> AsyncIterator[Unit]:
-    async with AsyncExitStack() as stack:
-        if kind == "psycopg async":
-            connection: Any = await stack.enter_async_context(
-                await psycopg.AsyncConnection.connect(dsn, row_factory=dict_row, cursor_factory=psycopg.AsyncClientCursor)
-            )
-        else:
-            engine = create_async_engine("postgresql+psycopg://", connect_args=conninfo_to_dict(dsn))
-            stack.push_async_callback(engine.dispose)
-            connection = await stack.enter_async_context(AsyncSession(engine) if "session" in kind else engine.connect())
-        yield Unit.of(connection)
-
-
-ASYNC_KINDS = ["psycopg async", "sqlalchemy async connection", "sqlalchemy async session"]
+COMMIT_TAKES_S = 0.15
 
 
 @pytest.fixture
@@ -284,12 +161,13 @@ def test_a_commit_wakes_a_worker_that_polls_rarely(database: str, app: Lanework,
     app.lanes.set("default", poll_interval_ms=LONG_POLL_MS, max_slots=None)
 
     def blocking(kind: str, many: bool) -> int:
-        with unit_of(kind, database) as unit:
+        with unit_of(kind, database, commit_takes=COMMIT_TAKES_S) as unit:
             unit.begin()
             inside = echo.options(connection=unit.connection)
             if kind.endswith(" session"):
                 with unit.connection.begin_nested():
                     handle = inside.submit_many([(1,)])[0] if many else inside.submit(1)
+                time.sleep(COMMIT_TAKES_S)  # a hint that was sent too early is used up by then
             else:
                 handle = inside.submit_many([(1,)])[0] if many else inside.submit(1)
             unit.commit()

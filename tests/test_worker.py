@@ -197,8 +197,16 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
 
     monkeypatch.setattr(running, "encode", with_a_hole)
 
+    kinds = [*(["good"] * 50), *POISON, *(["good"] * 50)]
+    inside: list[str] = []
+    together = asyncio.Event()
+
     @app.job("poison", lane="poison", max_tries=1)
     async def poison(ctx: Context, kind: str) -> Any:
+        inside.append(kind)
+        if len(inside) == min(slots, len(kinds)):
+            together.set()
+        await together.wait()  # they end in one moment, and so in one batch
         if kind == "good":
             ctx.log("\0 and \ud800")
             ctx.progress(0.1, "\0")
@@ -213,7 +221,6 @@ def test_poison_fails_only_its_own_job(app: Lanework, slots: int, monkeypatch: p
     async def main() -> None:
         app.lane("poison", max_slots=slots, poll_interval_ms=100)
         async with app, app.worker():
-            kinds = [*(["good"] * 50), *POISON, *(["good"] * 50)]
             handles = await poison.asubmit_many([(kind,) for kind in kinds])
             waits = {"snooze for ever"}
             found = await rest(app, *(one.id for one, kind in zip(handles, kinds, strict=True) if kind not in waits))

@@ -213,9 +213,7 @@ def _check_parameter(job: str, parameter: Parameter) -> None:
     if parameter.kind is Parameter.VAR_POSITIONAL:
         raise ConfigError(f"job {job!r}: `*{parameter.name}` has no names to store; take a list instead")
     if parameter.kind is Parameter.POSITIONAL_ONLY:
-        raise ConfigError(
-            f"job {job!r}: `{parameter.name}` is positional-only, but arguments are stored by name; only ctx may be"
-        )
+        raise ConfigError(f"job {job!r}: `{parameter.name}` is positional-only, but arguments are stored by name; only ctx may be")
 
 
 def _unresolved(job: str, parameter: Parameter, problem: NameError) -> ConfigError:

@@ -150,9 +150,7 @@ def _place(app: object) -> tuple[str, str]:
         place = "__main__" if module is main else module_name
         found.update((place, name) for name, value in _globals(module) if value is app)
     if not found:
-        raise ConfigError(
-            "executor='process' needs the application as a global of a module: a child process imports it from there"
-        )
+        raise ConfigError("executor='process' needs the application as a global of a module: a child process imports it from there")
     # Importing a module is cheaper and safer than loading a script again; the script is loaded only for handlers in it.
     module_name = next((name for name in found if name != "__main__"), "__main__")
     return module_name, found[module_name]

@@ -125,5 +125,7 @@ class Mapping:
     def _end(self) -> Mapped[Any]:
         errors = [self._errors[place] for place in sorted(self._errors)]
         if errors:
-            self._context._link.tell("item_errors", {"errors": [asdict(error) for error in errors]})
+            failed = [asdict(error) for error in errors]
+            self._context._failed_items.extend(failed)  # for a `tx.finish` here
+            self._context._link.tell("item_errors", {"errors": failed})
         return Mapped([self._results[place] for place in sorted(self._results)], errors)

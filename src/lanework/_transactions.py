@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import psycopg
 from psycopg.types.json import set_json_loads
 
-from lanework._codec import RESULT_LIMIT, encode
+from lanework._codec import RESULT_LIMIT, decode, encode
 from lanework._steps import from_text, refused, to_text
-from lanework._store.claims import Held, completed
+from lanework._store.claims import Held, completed, settle
 from lanework._store.inside import enter_transaction, save_step
 from lanework._store.running import save_checkpoint
 from lanework._store.verb import Verb, arun, run
 from lanework.errors import ConfigError, InvalidResult
 from lanework.outcomes import Finished
+from lanework.retries import Verdict
 
 if TYPE_CHECKING:
     from lanework.context import Context
@@ -42,11 +43,16 @@ class _Base:
     def _held(self) -> Held:
         return self._context._held
 
-    def _finish_verb(self, result: Any) -> Verb[int]:
+    def _finish_verb(self, result: Any) -> Verb[Any]:
+        """Answers something true if the job is completed now: partial, if items of a map have failed."""
         if self.finished:
             raise ConfigError("tx.finish: this job is finished already")
         text = None if result is None else encode(result, field="result", limit=RESULT_LIMIT, error=InvalidResult)
-        return completed(self._context._worker_id, [(*self._held, text)])
+        failed = tuple(self._context._failed_items)
+        if not failed:
+            return completed(self._context._worker_id, [(*self._held, text)])
+        verdict = Verdict("complete", result=None if text is None else decode(text), errors=failed)
+        return settle(self._context._worker_id, [(self._held, verdict)])
 
     def _checkpoint_verb(self, state: Any) -> Verb[bool]:
         return save_checkpoint(self._held, encode(state, field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult))
@@ -83,7 +89,8 @@ class Transaction(_Base):
 
     def finish(self, result: Any = None) -> Finished:
         """The job is `completed`, with this result, in the same commit as the block's effects. Return what it returns."""
-        if run(self.connection, self._finish_verb(result)) != 1:
+        self._context._link.ask("drain", {})  # what it has said is stored while its claim still holds
+        if not run(self.connection, self._finish_verb(result)):
             raise refused(self._context, "its finish")
         self.finished = True
         return Finished(result)
@@ -104,7 +111,8 @@ class AsyncTransaction(_Base):
         return await self.connection.execute(query, params)
 
     async def finish(self, result: Any = None) -> Finished:
-        if await arun(self.connection, self._finish_verb(result)) != 1:
+        await self._context._link.aask("drain", {})
+        if not await arun(self.connection, self._finish_verb(result)):
             raise refused(self._context, "its finish")
         self.finished = True
         return Finished(result)

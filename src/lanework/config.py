@@ -34,9 +34,7 @@ class Settings:
         os.cpu_count() or 1, "LANEWORK_MAX_CHILDREN", "child processes a process uses for `process` jobs", low=1, high=10_000
     )
     child_jobs: int = _setting(100, "LANEWORK_CHILD_JOBS", "jobs after which a child process is replaced", low=1)
-    grace: float = _setting(
-        30.0, "LANEWORK_GRACE", "how long running jobs may finish after SIGTERM", unit="s", low=0, high=86_400
-    )
+    grace: float = _setting(30.0, "LANEWORK_GRACE", "how long running jobs may finish after SIGTERM", unit="s", low=0, high=86_400)
 
     expiry: float = _setting(30.0, "LANEWORK_EXPIRY", "silence after which a worker is declared dead", unit="s", low=1, high=3600)
     fence_after: float = _setting(
@@ -55,9 +53,7 @@ class Settings:
         4, "LANEWORK_CONNECTIONS", "connections a client process keeps for submits and reads", low=1, high=100
     )
     connect_timeout: float = _setting(10.0, "LANEWORK_CONNECT_TIMEOUT", "how long to wait for a connection", unit="s", low=1)
-    statement_timeout: float = _setting(
-        60.0, "LANEWORK_STATEMENT_TIMEOUT", "limit of one statement of the engine", unit="s", low=1
-    )
+    statement_timeout: float = _setting(60.0, "LANEWORK_STATEMENT_TIMEOUT", "limit of one statement of the engine", unit="s", low=1)
     log_lines: int = _setting(10_000, "LANEWORK_LOG_LINES", "log entries kept of one attempt", low=0)
 
     origin: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
@@ -69,8 +65,8 @@ class Settings:
             raise ConfigError(f"migrate: expected 'auto' or 'check', got {self.migrate!r}")
         if max(self.beat, self.idle_beat) * 2 > self.fence_after:
             raise ConfigError(
-                f"beat ({self.beat} s) and idle_beat ({self.idle_beat} s) must be at most half of fence_after ({self.fence_after} s): "
-                "one late heartbeat is no reason to stop all jobs"
+                f"beat ({self.beat} s) and idle_beat ({self.idle_beat} s) must be at most half of fence_after "
+                f"({self.fence_after} s): one late heartbeat is no reason to stop all jobs"
             )
         if self.fence_after >= self.expiry:
             raise ConfigError(

@@ -53,7 +53,7 @@ class Context:
     """
 
     __slots__ = (
-        "_blocks", "_cancel_reason", "_claim", "_item_errors", "_link", "_lost", "_past", "_saved", "_steps_", "_worker_id",
+        "_blocks", "_cancel_reason", "_claim", "_failed_items", "_item_errors", "_link", "_lost", "_past", "_saved", "_steps_", "_worker_id",
         "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type",
     )  # fmt: skip
 
@@ -70,6 +70,7 @@ class Context:
         self._past = past
         self._blocks: list[int] = []  # open transactions, in whatever threads
         self._item_errors: list[dict[str, Any]] = []
+        self._failed_items: list[dict[str, Any]] = []
         self._steps_: Steps | None = None
         self.job_id = job_id
         self.attempt = attempt

@@ -141,9 +141,7 @@ def _change(name: str, rows: tuple[Any, Any]) -> LaneChange:
 def check(name: str, values: Mapping[str, Any]) -> None:
     """Refuses what is out of bounds, naming the bound."""
     if not _NAME.fullmatch(name):
-        raise InvalidLane(
-            f"name: expected small letters, digits, '_', '.' or '-', at most 63 of them, got {name!r}", field="name"
-        )
+        raise InvalidLane(f"name: expected small letters, digits, '_', '.' or '-', at most 63 of them, got {name!r}", field="name")
     for field, value in values.items():
         if field in BOUNDS:
             _check_number(field, value, *BOUNDS[field])

@@ -25,11 +25,13 @@ READY_FOR_QUERY = b"Z"
 
 @dataclass
 class Rule:
-    """Swallows the answer to each `every`th statement that has `text` in it, at most `times` of them."""
+    """Swallows the answer to each `every`th statement that has `text` in it, at most `times` of them; then the line is cut, or
+    hangs: nothing is answered any more."""
 
     text: bytes
     every: int
     times: float
+    hangs: bool
     seen: int = 0
     swallowed: int = 0
 
@@ -74,8 +76,8 @@ class Proxy:
 
     # -- faults ----------------------------------------------------------------------------------------------------------
 
-    def swallow(self, text: str, *, every: int = 1, times: float = float("inf")) -> Rule:
-        rule = Rule(text.encode(), every, times)
+    def swallow(self, text: str, *, every: int = 1, times: float = float("inf"), hangs: bool = False) -> Rule:
+        rule = Rule(text.encode(), every, times, hangs)
         self._rules.append(rule)
         return rule
 
@@ -93,8 +95,9 @@ class Proxy:
     def cut(self) -> None:
         self._do(self._cut())
 
-    def is_swallowed(self, statement: bytes) -> bool:
-        return sum(rule.takes(statement) for rule in self._rules) > 0  # all of them count
+    def taken_by(self, statement: bytes) -> Rule | None:
+        taken = [rule for rule in self._rules if rule.takes(statement)]  # all of them count
+        return taken[0] if taken else None
 
     # -- its own thread --------------------------------------------------------------------------------------------------
 
@@ -155,7 +158,7 @@ class Line:
     def __init__(self, proxy: Proxy, client: Ends, server: Ends) -> None:
         self._proxy, self._client, self._server = proxy, client, server
         self._statements: dict[bytes, bytes] = {}
-        self._swallowing = False
+        self._swallowing: Rule | None = None
 
     async def run(self) -> None:
         out, back = asyncio.create_task(self._out()), asyncio.create_task(self._back())
@@ -191,7 +194,7 @@ class Line:
                 body = await reader.readexactly(struct.unpack("!i", head[1:])[0] - 4)
                 if not self._swallowing:
                     await self._pass(writer, head + body)
-                elif head[:1] == READY_FOR_QUERY:
+                elif head[:1] == READY_FOR_QUERY and not self._swallowing.hangs:
                     return  # it is committed, and nobody has heard of it
 
     async def _pass(self, writer: asyncio.StreamWriter, data: bytes) -> None:
@@ -208,5 +211,5 @@ class Line:
             statement = self._statements.get(body.split(b"\0", 2)[1], b"")
         elif letter == b"Q":
             statement = body
-        if statement and self._proxy.is_swallowed(statement):
-            self._swallowing = True
+        if statement and self._swallowing is None:
+            self._swallowing = self._proxy.taken_by(statement)

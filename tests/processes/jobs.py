@@ -105,7 +105,7 @@ async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> 
 # -- zombies -----------------------------------------------------------------------------------------------------------
 
 
-@job("writer_a", "writer_b", "writer_c", executor="thread")
+@job("writer_a", "writer_b", "writer_c", executor="thread", on_disconnect="hold")  # goes on though its worker fences itself
 def writer(ctx: Context, silent: bool = False) -> str:
     """Every write that a claim allows, tried by every attempt once its gate is open, whatever became of the claim; or only the
     last one, the finish."""
@@ -161,7 +161,7 @@ def endless_thread(ctx: Context) -> None:
 
 
 @job("endless_process", executor="process")
-@job("endless_process_timeout", executor="process", timeout=3, max_tries=1)
+@job("endless_process_timeout", executor="process", timeout=0.5, max_tries=1)
 def endless_process(ctx: Context) -> None:
     """In C, with SIGTERM switched off: only SIGKILL ends it."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})

@@ -114,24 +114,58 @@ def test_lost_answers_to_claims_and_finishes_strand_nothing_and_run_nothing_twic
     asyncio.run(main())
 
 
-def test_a_retired_finish_is_not_taken_for_a_lost_claim(proxy: Proxy, database: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_finish_whose_answer_was_lost_is_not_taken_for_a_lost_claim(proxy: Proxy, caplog: pytest.LogCaptureFixture) -> None:
+    # Red with `read_back` answering that it was not us.
     async def main() -> None:
         async with Lanework(proxy.dsn, notify=False, beat=0.1, idle_beat=0.1) as app:
+            started, go_on = asyncio.Event(), asyncio.Event()
 
-            @app.job("echo", lane="work")
+            @app.job("echo", lane="work", max_tries=1)
             async def echo(ctx: Context, value: int) -> int:
+                started.set()
+                await go_on.wait()
+                if value < 0:
+                    raise ValueError("this end is settled, not completed")
                 return value
 
             app.lane("work", max_slots=2, poll_interval_ms=50)
-            async with app.worker() as worker:
-                await (await echo.asubmit(0)).aresult(timeout=30)
-                while not worker.lanes["work"].idle:
-                    await asyncio.sleep(0.01)
-                rule = proxy.swallow("complete_and_claim", times=2)  # the claim, then the finish
-                assert await (await echo.asubmit(7)).aresult(timeout=30) == 7
-                async with asyncio.timeout(30):
-                    while rule.swallowed < 2:
+            async with app.worker() as worker, asyncio.timeout(60):
+                for value, verb in ((7, "complete_and_claim"), (-7, "settle")):
+                    started.clear()
+                    go_on.clear()
+                    handle = await echo.asubmit(value)
+                    await started.wait()
+                    rule = proxy.swallow(f"lanework.{verb}", times=1)
+                    go_on.set()
+                    info = await handle.await_(timeout=30)
+                    assert (info.status, info.attempt) == ("completed" if value > 0 else "failed", 1)
+                    while not (rule.swallowed and worker.lanes["work"].idle):
                         await asyncio.sleep(0.01)
 
     asyncio.run(main())
     assert "superseded" not in caplog.text
+
+
+def test_an_answer_that_never_comes_is_given_up(proxy: Proxy, database: str) -> None:
+    # Red without the watchdog over each statement: the lane, or the heartbeat, waits for ever.
+    async def main() -> None:
+        async with Lanework(proxy.dsn, notify=False, beat=0.1, idle_beat=0.1, statement_timeout=1) as app:
+
+            @app.job("echo", lane="work", max_tries=1)
+            async def echo(ctx: Context, value: int) -> int:
+                return value
+
+            app.lane("work", max_slots=2, poll_interval_ms=50)
+            async with app.worker() as worker, asyncio.timeout(90):
+                verbs = ("complete_and_claim", "look", "beat")
+                rules = [proxy.swallow(f"lanework.{verb}", times=1, hangs=True) for verb in verbs]
+                handles = [await echo.asubmit(n) for n in range(4)]
+                assert [await one.aresult(timeout=60) for one in handles] == [0, 1, 2, 3]
+                while not all(rule.swallowed for rule in rules):
+                    await asyncio.sleep(0.01)
+                (before,) = await app.aworkers()
+                while (await app.aworkers())[0].seen_at <= before.seen_at:  # beats again
+                    await asyncio.sleep(0.05)
+                assert [one.id for one in await app.aworkers(ended=True)] == [worker.worker_id]
+
+    asyncio.run(main())

@@ -47,12 +47,15 @@ def test_a_listener_that_is_killed_costs_a_poll_and_comes_back(database: str) ->
             echo = echo_of(app)
             async with app.worker(lanes=["work"]) as worker:
                 await until(lambda: worker.health()["listening"])
-                killed = await db.execute(KILL)
-                assert await killed.fetchall() == [(True,)]
-                # nobody hears of these: stored without a hint, as if it had been sent while nobody listened
-                quiet = await db.execute(QUIET)
-                for (job_id,) in await quiet.fetchall():
-                    assert (await app._await(job_id, timeout=30)).result == 1
+                await until(lambda: worker.lanes and worker.lanes["work"].idle)
+                for kill in (False, True):
+                    if kill:
+                        killed = await db.execute(KILL)
+                        assert await killed.fetchall() == [(True,)]
+                    # nobody hears of these: stored without a hint, as if it had been sent and lost
+                    quiet = await db.execute(QUIET)
+                    for (job_id,) in await quiet.fetchall():
+                        assert (await app._await(job_id, timeout=30)).result == 1
                 await until(lambda: worker.health()["listening"])
                 (listener,) = [one for one in worker.health()["services"] if one["name"] == "listener"]
                 assert (listener["state"], listener["restarts"] >= 1) == ("running", True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from tests.processes.database_outage import OutageSite, outage_site
 from tests.processes.database_proxy import Proxy
-from tests.processes.harness import Note, Process
+from tests.processes.harness import Note, Process, kill
 from tests.servers import PrivateServer
 
 pytestmark = pytest.mark.processes
@@ -18,8 +19,7 @@ pytestmark = pytest.mark.processes
 def test_a_stopped_database_stops_the_jobs_and_nobody_is_expired_when_it_is_back(
     private_server: Callable[..., PrivateServer], tmp_path: Path
 ) -> None:
-    # Red with the fence removed from the guard (the body goes on), with a release that uses a try, and with a reaper that does not
-    # wait one expiry after the server's start.
+    # Red with the fence not passed on to the runs (the bodies go on), and with a release that uses a try.
     server = private_server(durable=True)
     with outage_site(server, tmp_path) as site:
         workers = [site.start_worker() for _ in range(2)]
@@ -39,6 +39,27 @@ def test_a_stopped_database_stops_the_jobs_and_nobody_is_expired_when_it_is_back
         assert ([one.id for one in workers], site.trees(*workers)) == (rows, trees)
         assert {state for _, state in site.states()} == {"active"}
         assert {one.cause for one in site.client.attempts(ids[0])} == {"its worker lost the database"}
+
+
+def test_nobody_is_expired_by_the_first_who_is_back(private_server: Callable[..., PrivateServer], tmp_path: Path) -> None:
+    # Red with a reaper that asks neither for the server's start nor for its own gap (review 5.9).
+    server = private_server(durable=True)
+    with outage_site(server, tmp_path) as site:
+        patient = {"LANEWORK_EXPIRY": "60", "LANEWORK_FENCE_AFTER": "50", "LANEWORK_LEASE": "0.5"}
+        quick, slow = site.start_worker(**patient), site.start_worker(**patient)
+        kill(quick.popen.pid, slow.popen.pid, number=signal.SIGSTOP)
+        # as after an outage of an hour: everybody was last seen before it
+        site.sql.rows("update lanework.workers set seen_at = seen_at - interval '1 h' returning 1")
+        server.restart("immediate")
+        site.reconnect()
+        kill(quick.popen.pid, number=signal.SIGCONT)
+        leads = "select worker_id = %s and until > %s from lanework.leader"
+        for _ in range(3):  # rounds of the one who is back, and looks for silent workers
+            site.until(lambda: site.sql.one(leads, quick.id, site.sql.one("select lanework.now()")), "its next round")
+            site.until(lambda: not site.sql.one(leads, quick.id, site.sql.one("select lanework.now() + interval '0.3 s'")), "time")
+        assert site.states() == [(quick.name, "active"), (slow.name, "active")]
+        kill(slow.popen.pid, number=signal.SIGCONT)
+        site.completed(*[site.submit("nap") for _ in range(10)])
 
 
 def test_a_blackhole_fences_the_worker_before_another_one_takes_its_job(

@@ -11,7 +11,10 @@ pytestmark = pytest.mark.processes
 
 
 def test_bodies_that_do_not_end_when_asked(site: Site) -> None:
-    """Async 2 s, a process 10 s (killed), a thread as async: fenced, reported, and its slot is taken until it really ends."""
+    """Async 2 s, a process 10 s (killed), a thread as async: fenced, reported, and its slot is taken until it really ends.
+
+    The timeouts are shorter than the start of a cold child: they count from the body's first step.
+    """
     site.lane("one", "stubborn", max_slots=1)
     site.lane("two", "endless_thread", max_slots=1)
     site.start()
@@ -50,7 +53,6 @@ def test_deadlines_while_the_loop_is_blocked(site: Site) -> None:
     worker = site.start(LANEWORK_TEST_PLANT="impatient" + (f",{site.plant}" if site.plant else ""))
     innocent = site.submit("hold")
     site.began(innocent)
-    site.ended(*(site.submit("nap_process", seconds=0.5) for _ in range(2)))  # two children are warm
     before = worker.pid
     child, cancelled = site.submit("slow_process"), site.submit("hold_process")
     site.began(child)

@@ -94,9 +94,10 @@ def test_slots_of_many_workers(site: Site, seed: int) -> None:
 
 
 def slots(site: Site, *, seed: int, workers: int, rounds: int, jobs: int) -> None:
-    """The caps of a lane, and of a type in it, change while workers are killed: never cap + 1, by the history."""
+    """The cap of a lane changes while workers are killed; a type in it has one too. Never cap + 1, by the history."""
     dice = random.Random(seed)
     site.lane("capped", "nap", "nap_thread", max_slots=2)
+    site.sql.rows("update lanework.job_types set concurrency = 3, set_by = 'operator' where name = 'nap'")
     running = site.start_many(workers)
     types = ("nap", "nap_thread")
     ids = [site.submit(dice.choice(types), seconds=round(dice.uniform(0.0, 0.1), 3)) for _ in range(jobs)]

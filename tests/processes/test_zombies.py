@@ -31,6 +31,9 @@ def test_zombies_write_nothing(site: Site) -> None:
     for job in ids:
         site.began(job, 2, seconds=40)
     site.open("attempt-1")
+    # whoever lost only its guard is awake: it finds out by itself, from the answer to its finish
+    site.until(lambda: begun_again(b, first[1]) or site.status(ids[3]) != "running", "a zombie to be refused")
+    assert [site.status(job) for job in ids] == ["running"] * 6
     kill(*stopped, number=signal.SIGCONT)
 
     for job in ids:

@@ -13,10 +13,10 @@ from lanework._guard.guard import Guard
 
 
 async def main(fd: int, worker_pid: int) -> None:
-    if os.getppid() != worker_pid:
-        return  # the worker died before we were here, and had claimed nothing
+    # a worker that died before we were here has left its words in the socket: who it was, and what it was about to claim
+    alive = os.getppid() == worker_pid
     guard = Guard(socket.socket(fileno=fd), worker_pid, supervised=False)
-    await guard.run()
+    await guard.run(alive=alive)
     await guard.bury("its process died")
     await guard.close()
 

@@ -58,14 +58,15 @@ class Guard:
         self._services: list[Service] = []
         self._keeper: AsyncKeeper | None = None
 
-    async def run(self) -> None:
+    async def run(self, *, alive: bool = True) -> None:
         """Until the worker is dead, or has left while its process goes on. What it held is given back by `bury`."""
         loop = asyncio.get_running_loop()
         loop.add_reader(self._sock, self._read)
         death = asyncio.create_task(wait_for_death(self._pid))
         left = asyncio.create_task(self._left.wait())
         try:
-            await asyncio.wait([death, left], return_when=asyncio.FIRST_COMPLETED)
+            if alive:
+                await asyncio.wait([death, left], return_when=asyncio.FIRST_COMPLETED)
         finally:
             death.cancel()
             left.cancel()

@@ -29,17 +29,20 @@ class Lines:
         self.closed = False
 
     def read(self) -> Iterator[tuple[str, str]]:
-        try:
-            data = self.sock.recv(65536)
-        except (BlockingIOError, InterruptedError):
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self.closed = True
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            yield line[:1].decode(), line[2:].decode()
+        """What has arrived, up to about a megabyte."""
+        for _ in range(16):
+            try:
+                data = self.sock.recv(65536)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                data = b""
+            self.closed = self.closed or not data
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                yield line[:1].decode(), line[2:].decode()
+            if self.closed:
+                return
 
 
 def line(kind: str, rest: object = "") -> bytes:

@@ -109,6 +109,8 @@ class Run:
         return Call(self.handler, self.context, arguments, row.version, row.id, row.attempt, self.held.claim, row.fence)
 
     async def _ended(self, value: Any) -> None:
+        if self.spoke:
+            await self.lane.recorder.drain(self.held)
         match value:
             case Done(result):
                 await self._complete(result, self.context._item_errors)
@@ -258,6 +260,10 @@ class Run:
             case "get_items":
                 steps = await run(get_items(self.row.id, data["prefix"]))
                 return {key: {"text": step.result, "blob": step.blob} for key, step in steps.items()}
+            case "drain":
+                if self.spoke:
+                    await self.lane.recorder.drain(self.held)
+                return None
             case "children":
                 return [list(row) for row in await run(list_children(self.row.id))]
         self._must_hold(not self.settled, op)

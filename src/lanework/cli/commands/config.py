@@ -37,9 +37,7 @@ COLUMNS: list[Column[Row]] = [
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "target", metavar="TARGET", nargs="?", help="show the settings of this application: module:app or file.py"
-    )
+    parser.add_argument("target", metavar="TARGET", nargs="?", help="show the settings of this application: module:app or file.py")
     add_output(parser)
 
 
