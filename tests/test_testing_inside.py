@@ -96,7 +96,7 @@ def test_a_superseded_attempt_writes_nothing(nowhere: Lanework) -> None:
 
 @pytest.mark.parametrize("kind", ["sync", "async"])
 def test_maps_end_partial_and_crash_whole(nowhere: Lanework, kind: str) -> None:
-    """Seen red (async): the crash came out in a group that `work` did not know."""
+    """Seen red (sync): with items that go on after the crash of another one."""
     calls: list[int] = []
 
     def one(n: int) -> int:

@@ -5,9 +5,11 @@ The worker of these tests does not sweep: whoever ends the last child wakes the 
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
+import psycopg
 import pytest
 
 from lanework import Handle
@@ -20,7 +22,7 @@ WITHOUT_SWEEP = 20.0
 
 @pytest.mark.parametrize("where", ["thread", "process"])
 def test_a_child_is_submitted_once_per_name(house: House, where: str) -> None:
-    """Whatever runs again. Seen red: with a `submit_children` that does not look, a second family."""
+    """Whatever runs again."""
     job = house.run(f"family_{where}", 3, failures=2)
     assert (job.status, job.result, job.attempt) == ("completed", 103, job.attempt)
     submits = house.words(job.id, "children")
@@ -115,7 +117,7 @@ def test_options_of_a_child(house: House) -> None:
 
 @pytest.mark.parametrize("when", ["queued", "running", "waiting"])
 def test_cancel_flows_down(house: House, when: str) -> None:
-    """To queued, running and waiting children. Seen red: without the last statement of `freed` they live on."""
+    """To queued, running and waiting children. Seen red: without `cancel_families` in `freed` they live on."""
     if when == "queued":
         house.app.lanes.drain("kids")
     try:
@@ -160,19 +162,42 @@ def test_a_large_family_is_cancelled_by_the_sweep(house: House) -> None:
 
 
 def test_a_parked_parent_has_no_slot(house: House) -> None:
-    """Parent and children share a lane of one slot. Seen red: with a parent that stays `running`, never ends."""
+    """Parent and children share a lane of one slot."""
     handles = [house.submit("family_single", [1, 2, 3], kind="leaf_single") for _ in range(3)]
     for handle in handles:
         assert [result for _, _, result in house.end(handle).result] == [1, 2, 3]
 
 
 def test_children_that_end_while_their_parent_is_being_parked(house: House) -> None:
-    """The common case of a short child. Nothing sweeps here: a wake-up that is lost is lost for ten minutes."""
+    """The common case of a short child. Nothing sweeps here: a wake-up that is lost is lost for ten
+    minutes. Seen red: without the later looks of the worker that parked it."""
     handles = [house.submit("family", [n, n + 1], kind=kind) for n in range(100) for kind in ("leaf", "leaf_here")]
     begun = time.monotonic()
     jobs = [house.end(handle, 40) for handle in handles]
     assert {(job.status, job.attempt) for job in jobs} == {("completed", 2)}
     assert time.monotonic() - begun < 40
+
+
+def test_children_that_end_at_the_same_moment(house: House) -> None:
+    """In two transactions, unseen by each other. Seen red: with SKIP LOCKED on the parent's row each leaves it to the other one."""
+    dsn = house.app.settings.dsn
+    assert dsn is not None
+    house.app.lanes.drain("kids")
+    try:
+        handle = house.submit("family", [1, 2], on_failure="continue")
+        house.is_now(handle, "blocked")
+        time.sleep(1.5)  # whoever parked it has looked for the last time
+        one, two = [child.id for child in house.app.children(handle.id)]
+        with psycopg.connect(dsn) as first, psycopg.connect(dsn, autocommit=True) as second:
+            first.execute("select lanework.cancel(%s)", (one,))
+            beside = threading.Thread(target=second.execute, args=("select lanework.cancel(%s)", (two,)))
+            beside.start()
+            time.sleep(0.3)
+            first.commit()
+            beside.join()
+        assert house.end(handle, WITHOUT_SWEEP).status == "completed"
+    finally:
+        house.app.lanes.resume("kids")
 
 
 @pytest.mark.parametrize("where", ["thread", "process", "async"])

@@ -17,7 +17,7 @@ BOTH = ["transact", "finish"]
 
 @EVERYWHERE
 def test_effects_happen_once_whatever_runs_again(house: House, where: str) -> None:
-    """Seen red: with the step stored on another connection than the effect, and with a `transact` that does not look first."""
+    """Seen red: with a `transact` that does not look first."""
     job = house.run(f"pays_{where}", failures=2)
     assert (job.status, job.result, job.attempt) == ("completed", {"paid": 2}, 3)
     assert house.ledger(job.id) == BOTH

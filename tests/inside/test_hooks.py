@@ -18,7 +18,7 @@ def test_what_a_hook_loads_is_there_before_the_first_job(house: House) -> None:
 
 
 def test_a_start_that_fails_is_visible_and_tried_again(database: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A worker that has not started takes no job. Seen red: with hooks after the first claim, the job runs without them."""
+    """A worker that has not started takes no job. Seen red: with a failure that is ignored."""
     app, done = Lanework(database, beat=0.3, idle_beat=0.3), list[str]()
 
     @app.job("use", lane="a")

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
 
 @pytest.mark.parametrize("job", ["pipeline", "apipeline"])
 def test_promise_8_a_stored_step_never_runs_again(site: Inside, job: str) -> None:
-    """The worker dies after each step that it has stored. Seen red: without the look into the store `a` runs in every attempt;
-    with `past` always false likewise."""
+    """The worker dies after each step that it has stored. Seen red: with `past` always false, `a` runs in every
+    attempt."""
     site.start(LANEWORK_FAILPOINTS="after_step=kill")
     handle = site.job(job).submit()
     (ended,) = site.completed(handle.id, seconds=90)
@@ -44,8 +44,7 @@ def test_a_step_that_was_not_stored_runs_again(site: Inside) -> None:
 def test_promise_7_one_row_in_the_ledger_for_each_completed_job(site: Inside) -> None:
     """Killed between the effect and the finish, inside the block after `tx.finish`, and after its commit.
 
-    Seen red: with `tx.finish` in a transaction of its own, `before_commit` completes without its effect and is not run again;
-    with the step of `transact` stored by the engine, it dies between the two and pays twice."""
+    Seen red: with the step of `transact` stored by the engine, it dies between the two and pays twice."""
     site.client.lanes.set("inside", worker_slots=1)  # one at a time: a kill must not meet another job in its block
     site.start(LANEWORK_FAILPOINTS="before_step=kill")  # a `transact` has no such moment: it would die there
     plan = {"after_transact": 2, "before_commit": 2, "after_commit": 1, "": 1}
@@ -60,8 +59,7 @@ def test_promise_7_one_row_in_the_ledger_for_each_completed_job(site: Inside) ->
 
 
 def test_a_worker_is_killed_while_a_parent_is_parked(site: Inside) -> None:
-    """The parent belongs to nobody; its children are given back, and wake it whoever ends them. Seen red: with a worker's death
-    that fails what is blocked."""
+    """The parent belongs to nobody; its children are given back, and wake it whoever ends them."""
     worker = site.start()
     handle = site.job("family").submit([1, 2, 3], gate="kids")
     site.until(lambda: site.status(handle.id) == "blocked", "the parent to wait")
@@ -78,8 +76,8 @@ def test_a_worker_is_killed_while_a_parent_is_parked(site: Inside) -> None:
 
 
 def test_families_over_several_workers_do_not_wait_for_a_sweep(site: Inside) -> None:
-    """Children that end at the same moment in different processes: the second one sees the first. Seen red: with SKIP LOCKED on
-    the parent's row, some wait for the sweep, which comes in ten minutes here."""
+    """Children that end at the same moment in different processes: the second one sees the first. (The moment itself
+    is in `test_children.py`; the sweep comes in ten minutes here.)"""
     for worker in site.start_many(3, LANEWORK_SWEEP="600"):
         assert worker.ready()
     site.client.lanes.set("kids", worker_slots=2)
@@ -89,8 +87,7 @@ def test_families_over_several_workers_do_not_wait_for_a_sweep(site: Inside) -> 
 
 
 def test_order_of_sessions_over_killed_workers(site: Inside) -> None:
-    """Eight sessions, four worker processes, retries, failures, snoozes, cancels, and kills. Seen red: with a promotion that does
-    not look for an active job (the index refuses it then), or that takes the newest."""
+    """Eight sessions, four worker processes, retries, failures, snoozes, cancels, and kills."""
     dice = random.Random(5)
     workers = site.start_many(4)
     modes = ["pause", "pause", "", "retry", "snooze", "fail", "cancel", "wait"]

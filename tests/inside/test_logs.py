@@ -15,7 +15,7 @@ SAID = [
 
 @pytest.mark.parametrize("where", ["thread", "async", "process"])
 def test_order_lines_attempts_and_secrets(house: House, where: str) -> None:
-    """Seen red: without the mask in `Recorder`; with a sink that sends pieces of lines."""
+    """Seen red: without the mask in `Recorder`."""
     job = house.run(f"talks_{where}")
     assert (job.status, job.attempt, job.progress_message) == ("completed", 2, "half of •••")
     entries = house.app.logs(job.id)

@@ -34,8 +34,8 @@ def order(reads: Reads, key: str) -> list[int]:
 
 
 def test_submit_order_whatever_the_jobs_do(house: House, key: str) -> None:
-    """Retries, failures, snoozes, cancels and waits for a child. Seen red: with a head that is chosen by priority, or a
-    follower that is promoted while a retry of the head waits."""
+    """Retries, failures, snoozes, cancels and waits for a child. Seen red: with the newest as the
+    head."""
     modes = ["pause", "retry", "fail", "snooze", "cancel", "wait", "", "retry"]
     handles = [submit(house, key, n, modes[n % 8], priority=n) for n in range(24)]
     ended = [house.end(handle).status for handle in handles]
@@ -77,7 +77,7 @@ def test_waiting_followers_can_be_cancelled(house: House, key: str) -> None:
 
 
 def test_a_follower_whose_submit_commits_after_the_head_has_ended(house: House, key: str) -> None:
-    """E43: blocked for ever. Seen red: with hints that name the lane only, until the next sweep."""
+    """E43: blocked for ever. Seen red: with a worker that is deaf to the hint of a session."""
     dsn = house.app.settings.dsn
     assert dsn is not None
     head = submit(house, key, 0)
