@@ -82,6 +82,12 @@ class FakeLink:
                 self._news.clear()
                 await self._news.wait()
 
+    def database(self) -> Any:
+        raise NotImplementedError
+
+    async def adatabase(self) -> Any:
+        raise NotImplementedError
+
 
 class FakeHandler:
     def __init__(self, name: str, memory_limit: int | None, home: str) -> None:

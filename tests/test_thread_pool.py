@@ -39,6 +39,12 @@ class FakeLink:
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
         return data
 
+    def database(self) -> Any:
+        raise NotImplementedError
+
+    async def adatabase(self) -> Any:
+        raise NotImplementedError
+
 
 def call(fn: Callable[..., Any], **payload: Any) -> Call:
     context = Context(FakeLink(), job_id=1, attempt=1, fence=1, type="t", lane="l")

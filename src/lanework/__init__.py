@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         UnknownJobType,
     )
     from lanework.job import Handle, Job, JobInfo
-    from lanework.outcomes import Cancel, Done, Fail, Snooze
+    from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
 
@@ -37,7 +37,7 @@ _HOMES = {
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
     "job": ("Handle", "Job", "JobInfo"),
-    "outcomes": ("Cancel", "Done", "Fail", "Snooze"),
+    "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
 }  # fmt: skip
@@ -58,6 +58,7 @@ __all__ = [
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
+    "ItemError",
     "Job",
     "JobCancelled",
     "JobFailed",
@@ -66,9 +67,11 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Partial",
     "Retryable",
     "Snooze",
     "UnknownJobType",
+    "Wait",
     "Worker",
 ]
 

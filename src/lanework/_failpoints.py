@@ -14,6 +14,8 @@ The points:
     after_claim_commit    jobs are claimed, and the answer is here
     after_finish_commit   finishes are stored, and the answer is here
     before_settle         runs have ended in another way, and nobody knows it yet
+    before_step           a step has run, and its result is not stored yet
+    after_step            a step's result is stored, and the answer is here
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import re
 import signal
 from collections.abc import Awaitable, Callable
 
-POINTS = ("before_claim", "after_claim_commit", "after_finish_commit", "before_settle")
+POINTS = ("before_claim", "after_claim_commit", "after_finish_commit", "before_settle", "before_step", "after_step")
 _ORDER = re.compile(r"(?P<name>\w+)=(?P<action>raise|kill|sleep:(?P<seconds>[\d.]+))(\*(?P<times>\d+))?")
 
 

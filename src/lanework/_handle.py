@@ -42,6 +42,10 @@ class JobInfo:
     finished_at: datetime | None
     deadline: datetime | None
     worker_id: int | UUID | None
+    partial: bool
+    session: str | None
+    blocked_on: str | None
+    continues: int | None
     progress: float | None
     progress_message: str
     cancel_requested: bool

@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lanework._store.hints import hint
+from lanework._store.inside import promote_sessions
+from lanework._store.verb import Verb
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
+
+
+def target(lane: str, session: str | None) -> str:
+    """Whom a submit concerns: a lane's workers, or the jobs of a session, of which the first is let go."""
+    return lane if session is None else f"@{session}"
+
+
+def _verb(name: str) -> Verb[Any]:
+    return promote_sessions([name[1:]]) if name.startswith("@") else hint(name)
 
 
 class Hinter:
@@ -30,7 +41,7 @@ class Hinter:
             while batch := self._take():
                 with contextlib.suppress(Exception):
                     for name in batch:
-                        self._app._run(hint(name))
+                        self._app._run(_verb(name))
         except BaseException:  # interrupted: whoever comes next must not leave his hint to nobody
             self._sending = False
             raise
@@ -46,7 +57,7 @@ class Hinter:
         while batch := self._take():
             with contextlib.suppress(Exception):
                 for name in batch:
-                    await self._app._arun(hint(name))
+                    await self._app._arun(_verb(name))
 
     def _sent(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -55,7 +66,7 @@ class Hinter:
 
     def _add(self, lane: str) -> bool:
         """True if the caller is the one who sends."""
-        if not self._app.settings.notify:
+        if not self._app.settings.notify and not lane.startswith("@"):
             return False
         with self._lock:
             self._waiting.add(lane)

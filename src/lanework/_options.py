@@ -28,6 +28,9 @@ class OptionValues(TypedDict, total=False):
     tags: Iterable[str] | None
     max_age: float | timedelta | None
     max_tries: int | None
+    session: str | None
+    continues: Any
+    from_step: str | None
     connection: Any
 
 
@@ -49,6 +52,12 @@ class Options:
     max_age: float | None = None
     #: 1 to 100.
     max_tries: int | None = None
+    #: Jobs of one session run one at a time, in the order of their submits. 1 to 200 characters.
+    session: str | None = None
+    #: The id (or handle) of a job that has ended: this one inherits its stored steps and pays only for the rest.
+    continues: int | None = None
+    #: With `continues`: the steps from this one on are not inherited.
+    from_step: str | None = None
     #: The caller's own connection or session: the job exists if and only if its transaction commits.
     connection: Any = None
 
@@ -125,6 +134,13 @@ def _seconds(name: str, value: Any) -> float:
     return float(seconds)
 
 
+def _job_id(name: str, value: Any) -> int:
+    found = getattr(value, "id", value)
+    if isinstance(found, bool) or not isinstance(found, int) or found < 1:
+        raise _wrong(name, "a job's id or handle", value)
+    return found
+
+
 _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "priority": _int(-1000, 1000),
     "run_at": _run_at,
@@ -133,5 +149,8 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "tags": _tags,
     "max_age": _seconds,
     "max_tries": _int(1, 100),
+    "session": _text(200),
+    "continues": _job_id,
+    "from_step": _text(200),
     "connection": lambda name, value: value,
 }

@@ -13,24 +13,39 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
+from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
-from lanework._hinting import Hinter
+from lanework._hinting import Hinter, target
 from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
+from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
-from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError
+from lanework.context import Context, inside
+from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
-from lanework.reports import Attempt, LogEntry, WorkerInfo, attempt_row, log_row, worker_row
+from lanework.reports import (
+    Attempt,
+    ItemFailure,
+    LogEntry,
+    Step,
+    WorkerInfo,
+    attempt_row,
+    item_row,
+    log_row,
+    step_row,
+    worker_row,
+)
 from lanework.retries import Classifier
+from lanework.secrets import Secrets
 
 if TYPE_CHECKING:
     from lanework.worker import Worker
@@ -51,6 +66,7 @@ class Lanework(Declares):
         self.handlers = Handlers()
         self.hooks = Hooks()
         self.classifiers: list[Classifier] = []
+        self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
@@ -152,6 +168,28 @@ class Lanework(Declares):
     async def aattempts(self, job_id: int) -> builtins.list[Attempt]:
         return [attempt_row(row) for row in await self._arun(job_attempts(job_id))]
 
+    def steps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
+        """The stored steps of a job, in the order in which they were stored."""
+        return [step_row(row) for row in self._run(list_steps(job_id, limit))]
+
+    async def asteps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
+        return [step_row(row) for row in await self._arun(list_steps(job_id, limit))]
+
+    def item_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
+        """The items of a partial job that failed."""
+        return [item_row(row) for row in self._run(item_errors(job_id, limit))]
+
+    async def aitem_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
+        return [item_row(row) for row in await self._arun(item_errors(job_id, limit))]
+
+    def children(self, job_id: int) -> builtins.list[ChildResult]:
+        rows = self._run(list_children(job_id))
+        return results(rows)
+
+    async def achildren(self, job_id: int) -> builtins.list[ChildResult]:
+        rows = await self._arun(list_children(job_id))
+        return results(rows)
+
     def workers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in self._run(workers(ended=ended))]
 
@@ -201,12 +239,12 @@ class Lanework(Declares):
         connection = submission.options.connection
         if connection is None:
             stored = self._run(submits.enqueue(submission, hint=False))
-            self._hinter.send(stored.lane)
+            self._hinter.send(target(stored.lane, submission.options.session))
             return stored.id
         later = callers.tells_of_commit(connection)
         stored = callers.run_in(connection, submits.enqueue(submission, hint=not later))
         if later:
-            callers.after_commit(connection, self._hinter.send, stored.lane)
+            callers.after_commit(connection, self._hinter.send, target(stored.lane, submission.options.session))
         return stored.id
 
     async def _asubmit(self, submission: Submission) -> int:
@@ -214,7 +252,7 @@ class Lanework(Declares):
         connection = submission.options.connection
         if connection is None:
             stored = await self._arun(submits.enqueue(submission, hint=False))
-            self._hinter.asend(stored.lane)
+            self._hinter.asend(target(stored.lane, submission.options.session))
             return stored.id
         stored = await callers.arun_in(connection, submits.enqueue(submission, hint=True))
         return stored.id
@@ -226,22 +264,24 @@ class Lanework(Declares):
             return []
         prepare = submits.prepare_bulk(handler, len(payloads), options)
         if options.connection is not None:
-            return self._submit_many_in(options.connection, prepare, payloads)
+            return self._submit_many_in(options.connection, prepare, payloads, options.session)
         with self._sync_keeper().connection() as conn:
             bulk = run(conn, prepare)
             submits.copy_in(conn, bulk, payloads)
-        self._hinter.send(bulk.lane)
+        self._hinter.send(target(bulk.lane, options.session))
         return bulk.ids
 
-    def _submit_many_in(self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads) -> Sequence[int]:
+    def _submit_many_in(
+        self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads, session: str | None
+    ) -> Sequence[int]:
         # the statement before the COPY opens the caller's transaction, in his library's books as well as in the driver's:
         # a COPY that came first would be committed by itself
         bulk = callers.run_in(connection, prepare)
         submits.copy_in(callers.driver_of(connection), bulk, payloads)
         if callers.tells_of_commit(connection):
-            callers.after_commit(connection, self._hinter.send, bulk.lane)
+            callers.after_commit(connection, self._hinter.send, target(bulk.lane, session))
         else:
-            callers.run_in(connection, careful_hint(bulk.lane))
+            callers.run_in(connection, careful_hint(target(bulk.lane, session)))
         return bulk.ids
 
     async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]:
@@ -251,17 +291,19 @@ class Lanework(Declares):
             return []
         prepare = submits.prepare_bulk(handler, len(payloads), options)
         if options.connection is not None:
-            return await self._asubmit_many_in(options.connection, prepare, payloads)
+            return await self._asubmit_many_in(options.connection, prepare, payloads, options.session)
         async with (await self._async_keeper()).connection() as conn:
             bulk = await arun(conn, prepare)
             await submits.acopy_in(conn, bulk, payloads)
-        self._hinter.asend(bulk.lane)
+        self._hinter.asend(target(bulk.lane, options.session))
         return bulk.ids
 
-    async def _asubmit_many_in(self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads) -> Sequence[int]:
+    async def _asubmit_many_in(
+        self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads, session: str | None
+    ) -> Sequence[int]:
         bulk = await callers.arun_in(connection, prepare)
         await submits.acopy_in(await callers.adriver_of(connection), bulk, payloads)
-        await callers.arun_in(connection, careful_hint(bulk.lane))
+        await callers.arun_in(connection, careful_hint(target(bulk.lane, session)))
         return bulk.ids
 
     def _info(self, job_id: int) -> JobInfo:
@@ -271,6 +313,8 @@ class Lanework(Declares):
         return await self.aget(job_id)
 
     def _wait(self, job_id: int, timeout: float | None) -> JobInfo:
+        if (context := inside.get()) is not None:
+            _check_wait(context, self.get(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
             if _answered(job_id, self._run(is_finished(job_id))):
@@ -279,6 +323,8 @@ class Lanework(Declares):
         raise AssertionError("unreachable")
 
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo:
+        if (context := inside.get()) is not None:
+            _check_wait(context, await self.aget(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
             if _answered(job_id, await self._arun(is_finished(job_id))):
@@ -353,9 +399,20 @@ def _answered(job_id: int, answer: T | None) -> T:
     return answer
 
 
+def _check_wait(context: Context, other: JobInfo) -> None:
+    """A job that holds a slot of a lane and waits for another job of that lane may wait for ever."""
+    if not other.finished and other.lane == context.lane:
+        raise WouldDeadlock(
+            f"job {context.job_id} waits in a slot of lane {context.lane!r} for job {other.id}, which needs a slot of the same lane: "
+            "submit it with ctx.submit_child and `return Wait([child])`, or move its type to another lane"
+        )
+
+
 def _check_bulk(options: Options) -> None:
     if options.idempotency_key is not None:
         raise InvalidJob("idempotency_key: one key cannot stand for many jobs; submit them one by one", field="idempotency_key")
+    if options.continues is not None:
+        raise InvalidJob("continues: many jobs cannot continue one; submit them one by one", field="continues")
 
 
 def _pauses() -> Any:

@@ -9,6 +9,7 @@ LaneworkError
 ├── EmbeddedError               LW-220   the embedded PostgreSQL cannot be started or shared
 ├── InvalidJob                  LW-300   a submit was refused; nothing was stored
 │   ├── UnknownJobType          LW-301
+│   ├── TooManyChildren         LW-304
 │   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
 ├── NewerPayload                LW-303   the payload was written by newer code
 ├── JobNotFound                 LW-310
@@ -18,8 +19,11 @@ LaneworkError
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
+├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
+├── JobStopped                  LW-406   raised inside a handler that was asked to stop
+├── ChildrenFailed              LW-407   a parent whose children did not complete
 ├── ProcessDied                 LW-402   the child process that ran the job died
 └── InvalidResult               LW-410   a handler returned what cannot be stored
 """
@@ -147,6 +151,15 @@ class LaneInUse(InvalidLane):
     http_status = 409
 
 
+class TooManyChildren(InvalidJob):
+    code = "LW-304"
+
+
+class WouldDeadlock(LaneworkError):
+    code = "LW-314"
+    http_status = 409
+
+
 class ClaimLost(LaneworkError):
     """Raised inside a handler whose attempt was superseded: none of its writes will be taken."""
 
@@ -155,6 +168,17 @@ class ClaimLost(LaneworkError):
 
 class WorkerRetired(LaneworkError):
     code = "LW-401"
+
+
+class JobStopped(LaneworkError):
+    code = "LW-406"
+
+
+class ChildrenFailed(LaneworkError):
+    """`error_class` is read by the classification: the parent fails, it is not tried again."""
+
+    code = "LW-407"
+    error_class = "permanent"
 
 
 class ProcessDied(LaneworkError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,4 +37,46 @@ class Fail:
     error_class: str = "permanent"
 
 
-Outcome = Done | Snooze | Cancel | Fail
+@dataclass(frozen=True, slots=True)
+class ItemError:
+    """One item of a partial result that failed."""
+
+    item: str
+    error: str
+    error_class: str = "unknown"
+    error_code: str = ""
+    traceback: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """Completed, but for the items that failed. `ctx.map` makes one by itself when an item has failed."""
+
+    result: Any = None
+    errors: Sequence[ItemError] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Park this job, without a slot, until its children have ended; then its handler is called again and finds them in
+    `ctx.children`.
+
+    on_failure   `fail`: the job fails if more than `tolerate` children failed or were cancelled; `continue`: it goes on
+    """
+
+    children: Sequence[Any] = ()
+    on_failure: Literal["fail", "continue"] = "fail"
+    tolerate: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "children", tuple(getattr(child, "id", child) for child in self.children))
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What `tx.finish` returns: the job is completed already, in the transaction's own commit."""
+
+    result: Any = None
+
+
+Outcome = Done | Partial | Snooze | Wait | Cancel | Fail | Finished

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -51,6 +52,38 @@ class WorkerInfo:
     leads: bool
     ended_at: datetime | None
     ended_because: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A stored step; `blob` names the blob that has a result too large for the row."""
+
+    key: str
+    attempt: int
+    result: Any
+    blob: str | None
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFailure:
+    """An item of a partial job that failed."""
+
+    item: str
+    error_class: str | None
+    error_code: str | None
+    error: str
+    traceback: str | None
+    at: datetime
+
+
+def step_row(row: tuple[Any, ...]) -> Step:
+    key, attempt, result, blob, at = row
+    return Step(key, attempt, None if result is None else json.loads(result), blob, at)
+
+
+def item_row(row: tuple[Any, ...]) -> ItemFailure:
+    return ItemFailure(*row)
 
 
 def log_row(row: tuple[Any, ...]) -> LogEntry:

@@ -12,7 +12,7 @@ import logging
 import random
 import traceback
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Protocol, TypedDict, cast, get_args
@@ -62,7 +62,7 @@ class Retryable(Exception):
 class Verdict:
     """What `lanework.settle` is told about a run that did not complete."""
 
-    action: Literal["retry", "snooze", "release", "fail", "cancel"]
+    action: Literal["retry", "snooze", "release", "fail", "cancel", "complete", "wait"]
     delay_s: float = 0.0
     uses_try: bool = False
     loss: bool = False
@@ -73,6 +73,14 @@ class Verdict:
     traceback: str | None = None
     cause: str | None = None
     reason: str | None = None
+    result: Any = None
+    errors: tuple[dict[str, Any], ...] | None = None
+    on_failure: str | None = None
+    tolerate: int | None = None
+
+    def masked(self, mask: Callable[[str], str]) -> Verdict:
+        texts = {name: mask(value) for name in ("error", "traceback", "reason") if isinstance(value := getattr(self, name), str)}
+        return replace(self, **texts) if texts else self  # type: ignore[arg-type]
 
     def as_json(self) -> dict[str, Any]:
         """What the database takes, whatever a handler has put in: one bad value must not stop the verdicts beside it."""

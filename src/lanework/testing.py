@@ -10,7 +10,6 @@ testing.Clock(app).advance(hours=1)           moves the engine's time; nothing s
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,80 +18,179 @@ from datetime import timedelta
 from types import MethodType
 from typing import TYPE_CHECKING, Any, cast
 
+from lanework._children import ChildResult
 from lanework._codec import RESULT_LIMIT, decode, encode
 from lanework._store.testing import claimable, move_time
 from lanework.context import Context
-from lanework.errors import InvalidResult
+from lanework.errors import ClaimLost, ConfigError, InvalidResult
 from lanework.job import Job, Options, Submission
+from lanework.outcomes import ItemError, Partial
+from lanework.retries import judge
 
 if TYPE_CHECKING:
+    from lanework._store.keeper import AsyncKeeper, Keeper
     from lanework.client import Lanework
     from lanework.handlers import Handler, Payloads
 
 
+class SimulatedCrash(BaseException):
+    """The process dies here. Not an `Exception`: no handler may catch it by accident."""
+
+
 class RecordingLink:
-    """A link that keeps what the handler said."""
+    """A link without an engine: keeps what the handler said and stored, under the same rules."""
 
     def __init__(self) -> None:
         self.progress: list[tuple[float | None, str]] = []
         self.logs: list[tuple[str, str]] = []
         self.checkpoints: list[Any] = []
+        self.steps: dict[str, str] = {}
+        self.children: dict[str, tuple[int, str, str]] = {}
+        self.child_results: dict[str, ChildResult] = {}
+        self.item_errors: list[dict[str, Any]] = []
+        self.crash_at: set[str] = set()
+        self.superseded = False
 
     def tell(self, op: str, data: dict[str, Any]) -> None:
         if op == "progress":
             self.progress.append((data["fraction"], data["message"]))
-        else:
+        elif op == "item_errors":
+            self.item_errors.extend(data["errors"])
+        elif op == "log":
             self.logs.append((data["stream"], data["text"]))
 
     def ask(self, op: str, data: dict[str, Any]) -> Any:
-        self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
+        match op:
+            case "get_step":
+                return {"text": self.steps[data["key"]], "blob": None} if data["key"] in self.steps else None
+            case "get_items":
+                return {key: {"text": text, "blob": None} for key, text in self.steps.items() if key.startswith(data["prefix"])}
+            case "children":
+                return [[name, id, type, *self._outcome_of(name)] for name, (id, type, _) in self.children.items()]
+        if self.superseded:
+            raise ClaimLost(f"{op}: this attempt was superseded")
+        match op:
+            case "save_step":
+                self._reach(f"before_step:{data['key']}")
+                self.steps.setdefault(data["key"], data["text"])
+                self._reach(f"after_step:{data['key']}")
+            case "submit_children":
+                for name, payload in zip(data["names"], data["payloads"], strict=True):
+                    self.children.setdefault(name, (len(self.children) + 2, data["type"], payload))
+                return [[name, self.children[name][0], "test"] for name in data["names"]]
+            case "checkpoint":
+                self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
+        return None
 
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
         return self.ask(op, data)
 
+    def _outcome_of(self, name: str) -> list[Any]:
+        found = self.child_results.get(name)
+        if found is None:
+            return ["completed", None, None, None]
+        return [found.status, json.dumps(found.result), found.error_class, found.error]
+
+    def _reach(self, point: str) -> None:
+        if point in self.crash_at:
+            self.crash_at.discard(point)
+            raise SimulatedCrash(point)
+
+    def database(self) -> Keeper:
+        raise ConfigError("this handler writes to the database: test it with testing.drain, which has one")
+
+    async def adatabase(self) -> AsyncKeeper:
+        raise ConfigError("this handler writes to the database: test it with testing.adrain, which has one")
+
 
 class RecordingContext(Context):
-    """A context without an engine: `progress_reports`, `log_entries` and `checkpoints` tell what the handler did."""
+    """A context without an engine: tells what the handler did, and keeps its steps for the next attempt."""
 
     __slots__ = ()
 
     @classmethod
     def make(cls, type: str = "test", *, saved: Any = None, attempt: int = 1, owner: str | None = None) -> RecordingContext:
-        return cls(RecordingLink(), job_id=1, attempt=attempt, fence=1, type=type, lane="test", owner=owner, saved=saved)
+        return cls(RecordingLink(), job_id=1, attempt=attempt, fence=attempt, type=type, lane="test", owner=owner, saved=saved)
 
     @property
-    def _record(self) -> RecordingLink:
+    def record(self) -> RecordingLink:
         assert isinstance(self._link, RecordingLink)
         return self._link
 
     @property
     def progress_reports(self) -> list[tuple[float | None, str]]:
-        return self._record.progress
+        return self.record.progress
 
     @property
     def log_entries(self) -> list[tuple[str, str]]:
-        return self._record.logs
+        return self.record.logs
 
     @property
     def checkpoints(self) -> list[Any]:
-        return self._record.checkpoints
+        return self.record.checkpoints
+
+    @property
+    def steps(self) -> dict[str, Any]:
+        """The stored steps, decoded."""
+        return {key: decode(text) for key, text in self.record.steps.items()}
+
+    def crash_at(self, *points: str) -> RecordingContext:
+        """`before_step:NAME` or `after_step:NAME`: there the attempt dies with `SimulatedCrash`, once."""
+        self.record.crash_at.update(points)
+        return self
+
+    def supersede(self) -> None:
+        """From now on another attempt owns the job: every write raises `ClaimLost`."""
+        self.record.superseded = True
+
+    def next_attempt(self) -> RecordingContext:
+        """The context of the attempt after this one: same job, same steps, last checkpoint."""
+        again = type(self)(
+            self._link, job_id=self.job_id, attempt=self.attempt + 1, fence=self.fence + 1, type=self.type, lane=self.lane,
+            owner=self.owner, saved=self.record.checkpoints[-1] if self.record.checkpoints else self._saved, past=True,
+        )  # fmt: skip
+        self.record.superseded = False
+        return again
 
 
 def run(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
-    """Runs a handler inline. Arguments go through the same checks and the same JSON as in a real submit, and so does the
-    result; an outcome (`Snooze`, `Fail`, …) comes back as it is, an exception is raised."""
+    """Runs one attempt of a handler inline. Arguments go through the same checks and the same JSON as in a real submit, and so
+    does the result; an outcome (`Snooze`, `Fail`, …) comes back as it is, an exception is raised. If items of a map failed,
+    a `Partial` comes back, as it would be stored."""
     return asyncio.run(arun(job, *args, ctx=ctx, **kwargs))
 
 
 async def arun(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
+    context = ctx or RecordingContext.make(job.name)
     handler = job.handler
     arguments = handler.load(decode(handler.bind(*args, **kwargs)), handler.version)
-    value = handler.fn(ctx or RecordingContext.make(handler.name), **arguments)
-    if inspect.isawaitable(value):
-        value = await value
+    if handler.is_async:
+        value = await handler.fn(context, **arguments)
+    else:  # in a thread, as a worker would: sync handlers may block
+        value = await asyncio.to_thread(handler.fn, context, **arguments)
     if type(value).__module__ == "lanework.outcomes":
         return value
-    return decode(encode(value, field="result", limit=RESULT_LIMIT, error=InvalidResult))
+    result = decode(encode(value, field="result", limit=RESULT_LIMIT, error=InvalidResult))
+    errors = [ItemError(**error) for error in context.record.item_errors]
+    return Partial(result, errors) if errors else result
+
+
+def work(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
+    """Runs a handler as a worker would: again after a crash or an error that is tried again, with its stored steps, until it
+    ends, its tries are used up (the last error is raised), or its error is final. Nothing waits: no backoff."""
+    context = ctx or RecordingContext.make(job.name)
+    tries = 0
+    while True:
+        try:
+            return run(job, *args, ctx=context, **kwargs)
+        except SimulatedCrash:
+            context = context.next_attempt()
+        except Exception as error:
+            verdict = judge(error, tries_used=tries, base=job.handler.backoff_base)
+            tries += verdict.uses_try
+            if verdict.action == "fail" or tries >= job.handler.max_tries:
+                raise
+            context = context.next_attempt()
 
 
 @dataclass

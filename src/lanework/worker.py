@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 from collections.abc import Sequence
+from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,7 @@ from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
 from lanework._store.claims import Held
 from lanework._store.hints import STOP
+from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.workers import LaneView, drain_worker, end_worker, start_worker
 from lanework.errors import ConfigError
@@ -60,6 +62,7 @@ class Worker:
         self.lanes: dict[str, Lane] = {}
         self.draining = asyncio.Event()
         self._calls = 0
+        self._tasks: set[asyncio.Future[Any]] = set()
         self._types: dict[int, Handler] = {}
         self._versions: dict[int, int] = {}
         self._pools: dict[tuple[str, str], Executor] = {}
@@ -87,7 +90,7 @@ class Worker:
                 "a worker is started while a child process imports the application: "
                 "put the start under `if __name__ == '__main__':`"
             )
-        dsn = await self.app._prepare()
+        dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
         for handler in self._types.values():
@@ -100,7 +103,7 @@ class Worker:
             return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(
@@ -234,10 +237,18 @@ class Worker:
     def _on_hint(self, lane: str) -> None:
         if lane == STOP:
             self.guard.beat_now()
+        elif lane.startswith("@"):
+            self._promote(lane[1:])
         elif lane in self.lanes:
             self.lanes[lane].hurry()
         elif self.lane_names is None or lane in self.lane_names:
             self.poller.wake()
+
+    def _promote(self, session: str) -> None:
+        """Somebody's transaction with a job of this session has committed."""
+        task = asyncio.ensure_future(self.keeper.run(promote_sessions([session])))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _look_again(self) -> None:
         self.poller.wake()
@@ -290,6 +301,10 @@ class Worker:
     @property
     def classifiers(self) -> Sequence[Classifier]:
         return self.app.classifiers
+
+    def plain_settings(self) -> dict[str, Any]:
+        """For a child process, over its pipe."""
+        return {name: value for name, value in asdict(self.settings).items() if name != "origin"}
 
     def next_call(self) -> int:
         self._calls += 1

@@ -59,7 +59,8 @@ window job as (partition by h.job_id order by h.seq);
 
 create table proof.legal (before lanework.job_status, after lanework.job_status not null);
 insert into proof.legal values
-    (null, 'approved'), (null, 'scheduled'),
+    (null, 'approved'), (null, 'scheduled'), (null, 'blocked'),
+    ('blocked', 'approved'), ('blocked', 'scheduled'), ('blocked', 'cancelled'), ('blocked', 'failed'), ('running', 'blocked'),
     ('scheduled', 'approved'), ('scheduled', 'cancelled'), ('scheduled', 'failed'),
     ('approved', 'running'), ('approved', 'cancelled'), ('approved', 'failed'),
     ('running', 'approved'), ('running', 'scheduled'), ('running', 'completed'), ('running', 'failed'), ('running', 'cancelled');
@@ -131,7 +132,8 @@ declare
     t text;
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
-                             'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types'] loop
+                             'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
+                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';

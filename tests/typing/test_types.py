@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-FILES = [str(HERE / "declared.py"), str(HERE / "refused.py")]
+FILES = [str(HERE / name) for name in ("declared.py", "refused.py", "inside.py")]
 
 
 def test_mypy_agrees() -> None:

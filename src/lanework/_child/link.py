@@ -13,11 +13,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Lock, Timer
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from lanework._capture import Sink
 from lanework._child.wire import Raw, Unpacker, pack
 from lanework._codec import RESULT_LIMIT, encode
+from lanework._store.keeper import AsyncKeeper, Keeper
+from lanework.config import Settings
 from lanework.errors import BY_CODE, ClaimLost, InvalidResult, LaneworkError
 
 #: Seconds between two progress messages of one job: what comes faster is merged.
@@ -94,6 +97,13 @@ class ChildLink:
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
         return await asyncio.wrap_future(self._ask(op, data))
 
+    def database(self) -> Keeper:
+        """A connection of this child's own, opened when first wanted."""
+        return _Database.keeper(lambda: self.ask("database", {}))
+
+    async def adatabase(self) -> AsyncKeeper:
+        return _Database.akeeper(await self.aask("database", {}))
+
     def answer(self, number: int, ok: bool, value: Any) -> None:
         with self._lock:
             asked = self._asked.pop(number, None)
@@ -132,6 +142,29 @@ class ChildLink:
             self._asked[number] = future
             self._wire.send("ask", self._number, number, op, text)
         return future
+
+
+class _Database:
+    """The connections of this process: one for blocking bodies, one for the child's event loop."""
+
+    _lock = Lock()
+    _keeper: Keeper | None = None
+    _akeepers: ClassVar[WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKeeper]] = WeakKeyDictionary()
+
+    @classmethod
+    def keeper(cls, told: Callable[[], dict[str, Any]]) -> Keeper:
+        with cls._lock:
+            if cls._keeper is None:
+                words = told()
+                cls._keeper = Keeper(words["dsn"], Settings(**words["settings"]), "child", 2)
+            return cls._keeper
+
+    @classmethod
+    def akeeper(cls, words: dict[str, Any]) -> AsyncKeeper:
+        loop = asyncio.get_running_loop()
+        if loop not in cls._akeepers:
+            cls._akeepers[loop] = AsyncKeeper(words["dsn"], Settings(**words["settings"]), "child", 2)
+        return cls._akeepers[loop]
 
 
 class Stderr:

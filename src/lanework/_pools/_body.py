@@ -8,6 +8,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from lanework.context import inside
+
 if TYPE_CHECKING:
     from lanework.context import Context
     from lanework.handlers import Handler
@@ -30,6 +32,7 @@ class Body:
 
     def run(self, runner: asyncio.Runner) -> Any:
         """`runner` is the thread's own loop; it outlives the job, so that a client made for it can be kept."""
+        inside.set(self._context)
         arguments = self._handler.load(self._payload, self._version)
         if not self._handler.is_async:
             return self._handler.fn(self._context, **arguments)

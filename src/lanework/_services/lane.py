@@ -7,6 +7,7 @@ older than those of the call before. While it is under way the jobs of the previ
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -26,13 +27,15 @@ from lanework._services.run import Run
 from lanework._services.service import Service
 from lanework._store.claims import Claimed, Held, Settled, completed, cycle, payloads, read_back, settle
 from lanework._store.hints import hint
+from lanework._store.inside import wake_parents
 from lanework._store.keeper import AsyncKeeper
-from lanework._store.verb import is_outage
+from lanework._store.verb import Verb, is_outage
 from lanework._store.workers import LaneView
 from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetired
 from lanework.retries import WORKER_LOST, Classifier, Verdict
 
 if TYPE_CHECKING:
+    from lanework.client import Lanework
     from lanework.handlers import Handler
 
 logger = logging.getLogger("lanework")
@@ -49,6 +52,8 @@ class Host(Protocol):
     """What a lane needs from its worker."""
 
     worker_id: int
+    dsn: str
+    app: Lanework
     doubt_s: float
     keeper: AsyncKeeper
     recorder: Recorder
@@ -56,6 +61,7 @@ class Host(Protocol):
     @property
     def classifiers(self) -> Sequence[Classifier]: ...
 
+    def plain_settings(self) -> dict[str, Any]: ...
     def next_call(self) -> int: ...
     def open_claim(self) -> int: ...
     def close_claim(self, no: int) -> None: ...
@@ -224,7 +230,7 @@ class Lane(Service):
         """Starts what came with its payload; fetches the others, a few megabytes at a time."""
         for count, row in enumerate(rows, 1):
             if row.payload is not None:
-                self._start(row, claim, no, row.payload, None)
+                self._start(row, claim, no, row.payload)
             if count % TURN == 0:
                 await asyncio.sleep(0)
         rows = [row for row in rows if row.payload is None]
@@ -239,11 +245,13 @@ class Lane(Service):
                 logger.warning("lane %s: %d claimed jobs could not be read (%s); they are given back", self.name, count, error)
                 self._give_back([*part, *rows], claim, no)
                 return
-            texts = {id: (payload, checkpoint) for id, payload, checkpoint in found}
+            texts = {id: rest for id, *rest in found}
             for row in part:
-                self._start(row, claim, no, *texts.get(row.id, (None, None)))
+                self._start(row, claim, no, *texts.get(row.id, (None,)))
 
-    def _start(self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None) -> None:
+    def _start(
+        self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None = None, failed: str | None = None
+    ) -> None:
         handler = self.host.handler(row.type_id)
         executor = self.host.executor(self, handler, row.suspect)
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
@@ -252,7 +260,7 @@ class Lane(Service):
             self._settled_some(no)
             return
         self.runs[row.id] = run
-        run.task = self._loop_ref.create_task(run.main(payload, checkpoint))
+        run.task = self._loop_ref.create_task(run.main(payload, checkpoint, failed))
 
     def _give_back(self, rows: list[Claimed], claim: str, no: int) -> None:
         """Others of the same claim run already, so it stays open: these are given back one by one."""
@@ -275,7 +283,7 @@ class Lane(Service):
         if verdict is None:
             self._settled_some(run.no)
         else:
-            self._ended.append((run, verdict))
+            self._ended.append((run, verdict.masked(self.host.app.secrets.mask)))
         self.wake()
 
     def body_ended(self, run: Run) -> None:
@@ -339,9 +347,26 @@ class Lane(Service):
         if any(answer.next == "approved" for answer in answers):
             self.hurry()
             await self.keeper.run(hint(self.name))
+        parked = [answer.id for answer in answers if answer.next == "blocked"]
+        if parked:
+            self._spawn(self._look_again(parked))
         due = [answer.due_in for answer in answers if answer.due_in is not None]
         if due:
             self.host.due_in(max(min(due), 0.0))
+
+    async def _look_again(self, parked: list[int]) -> None:
+        """A child may have ended while its parent was being parked: its transaction saw a parent that runs, and may be open yet."""
+        for pause in (0.0, 0.1, 1.0):
+            await asyncio.sleep(pause)
+            await self._try(wake_parents(parked))
+
+    def aside(self, verb: Verb[None]) -> None:
+        """Something that the next sweep would do, now."""
+        self._spawn(self._try(verb))
+
+    async def _try(self, verb: Verb[None]) -> None:
+        with contextlib.suppress(Exception):  # the sweep looks, too
+            await self.keeper.run(verb)
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 

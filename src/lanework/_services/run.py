@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lanework._capture import Sink, current
 from lanework._codec import clean_text, decode, encode
+from lanework._failpoints import reach
 from lanework._pools.base import Call, Executor, Quarantined
 from lanework._store.claims import Claimed, Held
+from lanework._store.hints import hint
+from lanework._store.inside import freed, get_items, get_step, list_children, save_step, submit_children
+from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.running import save_checkpoint
-from lanework.context import Context
-from lanework.errors import ClaimLost, InvalidResult
-from lanework.outcomes import Cancel, Done, Fail, Snooze
+from lanework.context import Context, inside
+from lanework.errors import ChildrenFailed, ClaimLost, InvalidResult
+from lanework.outcomes import Cancel, Done, Fail, Finished, Partial, Snooze, Wait
 from lanework.retries import HANDLER_FAILED, STALLED, TIMED_OUT, WORKER_LOST, Verdict, backoff, describe, judge
 
 if TYPE_CHECKING:
@@ -42,20 +48,23 @@ class Run:
         self.task: asyncio.Task[None] | None = None
         self.context = Context(
             self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,
-            tries_used=row.tries_used, owner=row.owner,
+            tries_used=row.tries_used, owner=row.owner, claim=held.claim, worker_id=lane.host.worker_id, past=row.past,
         )  # fmt: skip
         self._stop: tuple[str, str] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     # -- the story -----------------------------------------------------------------------------------------------------
 
-    async def main(self, payload: str, checkpoint: str | None) -> None:
+    async def main(self, payload: str, checkpoint: str | None, failed_children: str | None = None) -> None:
         sink = Sink(self)
         current.set(sink)
+        inside.set(self.context)
         try:
             if checkpoint is not None:
                 self.context._saved = decode(checkpoint)
             arguments = decode(payload)
+            if failed_children is not None:
+                raise ChildrenFailed(failed_children)
             if not self.boots:
                 self.begins()
             if self.executor is None:
@@ -63,13 +72,16 @@ class Run:
             else:
                 value = await self.executor.run(self._call(arguments))
             sink.flush()
-            if value is None and not self.spoke and not self.settled:  # the shortest way, for the most jobs
+            if (
+                value is None and not self.spoke and not self.settled and not self.context._item_errors
+            ):  # the shortest way, for the most jobs
                 self.settled = True
                 self.lane.completed(self, None)
             else:
                 await self._ended(value)
         except Quarantined as stuck:
-            if not self._given_back_later:
+            # while a block of the body holds its row, no verdict can be stored: it would stop the lane until the block ends
+            if not self._given_back_later and not self.context._blocks:
                 self._settle(self._verdict_of_stop())
             await asyncio.wait([stuck.ended])
             self._settle(self._verdict_of_stop())
@@ -101,7 +113,13 @@ class Run:
             await self.lane.recorder.drain(self.held)
         match value:
             case Done(result):
-                await self._complete(result)
+                await self._complete(result, self.context._item_errors)
+            case Partial(result, errors):
+                await self._complete(result, [*self.context._item_errors, *errors])
+            case Finished():
+                self.finish_is_stored()
+            case Wait(_, on_failure, tolerate):
+                self._settle(Verdict("wait", on_failure=on_failure, tolerate=tolerate))
             case Snooze(delay):
                 seconds = delay.total_seconds() if isinstance(delay, timedelta) else float(delay)
                 self._settle(Verdict("snooze", delay_s=max(seconds, 0.0)))
@@ -114,9 +132,9 @@ class Run:
                     text = clean_text(str(error), 4000)
                     self._settle(Verdict("fail", error_class=error_class, error=text, error_code=HANDLER_FAILED))
             case _:
-                await self._complete(value)
+                await self._complete(value, self.context._item_errors)
 
-    async def _complete(self, result: Any) -> None:
+    async def _complete(self, result: Any, errors: Sequence[Any] = ()) -> None:
         try:
             text = None if result is None else encode(result, field="result", limit=RESULT_LIMIT, error=InvalidResult)
         except InvalidResult as error:
@@ -124,9 +142,23 @@ class Run:
             return
         if self.spoke:
             await self.lane.recorder.drain(self.held)
-        if not self.settled:
+        if errors:
+            mask = self.lane.host.app.secrets.mask
+            told = tuple(
+                {name: mask(value) if isinstance(value, str) else value for name, value in one.items()}
+                for one in (error if isinstance(error, dict) else asdict(error) for error in errors)
+            )
+            self._settle(Verdict("complete", result=None if text is None else decode(text), errors=told))
+        elif not self.settled:
             self.settled = True
             self.lane.completed(self, text)
+
+    def finish_is_stored(self) -> None:
+        """`tx.finish` has completed the job in a commit of its own. Its parent, and who follows in its session, may have looked
+        between the finish and the commit."""
+        if not self.settled:
+            self.lane.aside(freed([self.row.id]))
+        self._settle(None)
 
     async def _ended_badly(self, error: BaseException) -> None:
         if isinstance(error, ClaimLost) or self.context._lost:
@@ -160,7 +192,7 @@ class Run:
             logger.warning(
                 "job %s (%s) did not end when asked; its slot is quarantined until it does", self.row.id, self.handler.name
             )
-            if not self._given_back_later:
+            if not self._given_back_later and not self.context._blocks:
                 self._settle(self._verdict_of_stop())
 
     @property
@@ -207,7 +239,11 @@ class Run:
         if self.settled:
             return
         self.spoke = True
-        if op == "progress":
+        if op == "finished":
+            self.finish_is_stored()
+        elif op == "item_errors":
+            self.context._item_errors.extend(data["errors"])
+        elif op == "progress":
             self.lane.recorder.progress(self.held, data["fraction"], data["message"], data["data"])
         elif op == "log":
             self.lane.recorder.log(self.held, data["stream"], data["text"])
@@ -216,10 +252,54 @@ class Run:
         return self.lane.wait_on_loop(self.aask(op, data))
 
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
-        if op != "checkpoint":
-            raise ValueError(f"unknown request {op!r}")
-        text = encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)
-        if self.settled or not await self.lane.keeper.run(save_checkpoint(self.held, text)):
-            self.context._lost = True
-            raise ClaimLost(f"job {self.row.id}: attempt {self.row.attempt} was superseded; its checkpoint was refused")
+        run = self.lane.keeper.run
+        match op:
+            case "get_step":
+                step = await run(get_step(self.row.id, data["key"]))
+                return None if step is None else {"text": step.result, "blob": step.blob}
+            case "get_items":
+                steps = await run(get_items(self.row.id, data["prefix"]))
+                return {key: {"text": step.result, "blob": step.blob} for key, step in steps.items()}
+            case "drain":
+                if self.spoke:
+                    await self.lane.recorder.drain(self.held)
+                return None
+            case "children":
+                return [list(row) for row in await run(list_children(self.row.id))]
+        self._must_hold(not self.settled, op)
+        match op:
+            case "checkpoint":
+                text = encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)
+                self._must_hold(await run(save_checkpoint(self.held, text)), op)
+            case "save_step":
+                await reach("before_step")
+                self._must_hold(await run(save_step(self.held, data["key"], data.get("text"), data.get("blob"))), op)
+                await reach("after_step")
+            case "submit_children":
+                return await self._submit_children(data)
+            case "database":
+                return {"dsn": self.lane.host.dsn, "settings": self.lane.host.plain_settings()}
+            case _:
+                raise ValueError(f"unknown request {op!r}")
         return None
+
+    async def _submit_children(self, data: dict[str, Any]) -> list[list[Any]]:
+        verb = submit_children(
+            self.held, data["names"], data["type"], data["payloads"], version=data["version"], priority=data["priority"],
+            delay=data["delay"], max_tries=data["max_tries"], session=data["session"],
+        )  # fmt: skip
+        rows = await self.lane.keeper.run(verb)
+        for lane in {row.lane for row in rows}:
+            await self.lane.keeper.run(hint(lane))
+        return [list(row) for row in rows]
+
+    def _must_hold(self, holds: bool, what: str) -> None:
+        if not holds:
+            self.context._lost = True
+            raise ClaimLost(f"job {self.row.id}: attempt {self.row.attempt} was superseded; {what} was refused")
+
+    def database(self) -> Keeper:
+        return self.lane.host.app._sync_keeper()
+
+    async def adatabase(self) -> AsyncKeeper:
+        return await self.lane.host.app._async_keeper()

@@ -22,6 +22,7 @@ class Claimed(NamedTuple):
     version: int
     rank: int
     suspect: bool
+    past: bool
     created_at: datetime
     owner: str | None
     bytes: int

@@ -14,7 +14,7 @@ from lanework.job import JobInfo
 COLUMNS = (
     "id", "type", "status", "priority", "lane", "attempt", "tries_used", "max_tries", "version", "payload", "result", "error_class",
     "error_code", "error", "owner", "tags", "parent", "created_at", "run_at", "claimed_at", "finished_at", "deadline", "worker_id",
-    "progress", "progress_message", "cancel_requested",
+    "partial", "session", "blocked_on", "continues", "progress", "progress_message", "cancel_requested",
 )  # fmt: skip
 
 

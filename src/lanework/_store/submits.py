@@ -31,6 +31,7 @@ def enqueue(submission: Submission, *, hint: bool) -> Verb[Stored]:
         type=submission.handler.name, payload=submission.payload, version=submission.handler.version, hint=hint,
         priority=options.priority, **_when(options), key=options.idempotency_key, owner=options.owner,
         tags=list(options.tags) if options.tags else None, max_age=seconds(options.max_age), max_tries=options.max_tries,
+        session=options.session, continues=options.continues, from_step=options.from_step,
     )  # fmt: skip
 
 
@@ -58,7 +59,11 @@ def prepare_bulk(handler: Handler, count: int, options: Options) -> Verb[Bulk]:
         first, ids, type_id, lane, priority, max_tries, now, deadline, later, run_at = found[0]
         rank = -(priority if options.priority is None else options.priority)
         status, when = ("scheduled", run_at) if later else ("approved", None)
-        shared = [now, when, deadline, status, type_id, rank, handler.version, options.max_tries or max_tries, options.owner]
+        session, blocked_on = options.session, None
+        if session is not None:
+            status, blocked_on = "blocked", "session"
+        tries = options.max_tries or max_tries
+        shared = [now, when, deadline, status, type_id, rank, handler.version, tries, options.owner, session, blocked_on]
         columns = "\t".join(map(_field, shared))
         return Bulk(ids or range(first, first + count), lane, f"\t{columns}\t{_array(options.tags)}\t")
 

@@ -26,6 +26,7 @@ ROWS = {
     "idle": "idle_queries_per_s",
     "executors": "thread_per_s",
     "types": "claim_1_types_ms",
+    "inside": "step_p50_ms",
 }
 
 

@@ -23,6 +23,9 @@ class Sizes:
     idle_seconds: float = 30.0
     thread_jobs: int = 10_000
     process_jobs: int = 5_000
+    steps: int = 1_000
+    children: int = 10_000
+    ordered_jobs: int = 40_000
     budget_seconds: float = 3600.0
     """After this long, further rounds of a row are skipped. Each row is measured at least once."""
 
@@ -39,5 +42,7 @@ QUICK = Sizes(
     idle_seconds=20.0,
     thread_jobs=3_000,
     process_jobs=1_500,
+    steps=300,
+    ordered_jobs=20_000,
     budget_seconds=150.0,
 )

@@ -67,6 +67,7 @@ create table lanework.jobs (
     claimed_at timestamptz,
     worker_id bigint,
     parent bigint,
+    continues bigint,
     claim_id uuid,
     status lanework.job_status not null,
     type_id int not null,
@@ -77,9 +78,10 @@ create table lanework.jobs (
     max_tries smallint not null default 3,
     tries_used smallint not null default 0,
     losses smallint not null default 0,
+    depth smallint not null default 0,
     suspect boolean not null default false,
     owner text,
-    session text,
+    session text collate "C",
     blocked_on text,
     tags text[],
     payload jsonb not null default '{}'::jsonb,
@@ -96,6 +98,12 @@ create table lanework.jobs (
 alter table lanework.jobs add primary key (id);
 create index jobs_claim on lanework.jobs (type_id, rank, created_at, id) where status = 'approved';
 create index jobs_due on lanework.jobs (run_at, id) where status = 'scheduled';
+-- A session's jobs run one at a time: this is the last guard of that, whoever promotes. A job that waits for its children
+-- holds its session.
+create unique index jobs_session_active on lanework.jobs (session)
+    where session is not null and (status in ('approved', 'running', 'scheduled') or blocked_on = 'children');
+create index jobs_session_waiting on lanework.jobs (session, id) where status = 'blocked' and blocked_on = 'session';
+create index jobs_children on lanework.jobs (parent) where parent is not null;
 create index jobs_deadline on lanework.jobs (deadline) where deadline is not null;
 
 -- Finished jobs, by ranges of ids: look-ups prune, and old ranges leave whole.
@@ -259,5 +267,6 @@ insert into lanework.lifetimes values
     ('logs', '14 days', 'log lines, from when they were written'),
     ('keys', '7 days', 'idempotency keys, after their job has ended'),
     ('checkpoints', '7 days', 'checkpoints, after their job has ended'),
+    ('steps', '7 days', 'stored steps and blobs, after their job has ended'),
     ('rollups', '90 days', 'metrics per minute'),
     ('workers', '7 days', 'rows of workers that have ended');

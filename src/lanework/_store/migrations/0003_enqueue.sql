@@ -1,8 +1,9 @@
 -- Submitting. The state a job starts in is decided here and nowhere else, whoever submits it.
 
-create function lanework.first_status(p_run_at timestamptz, p_now timestamptz)
+-- A session's jobs are all stored as blocked, without any lock; `promote_sessions` lets the first of them go.
+create function lanework.first_status(p_run_at timestamptz, p_session text, p_now timestamptz)
 returns lanework.job_status language sql immutable parallel safe
-return case when p_run_at > p_now then 'scheduled'::lanework.job_status else 'approved' end;
+return case when p_session is not null then 'blocked'::lanework.job_status when p_run_at > p_now then 'scheduled' else 'approved' end;
 
 -- Bulk submits copy rows in. They may not start in a state that a submit does not give.
 create function lanework.check_new_jobs() returns trigger
@@ -10,10 +11,11 @@ language plpgsql as $$
 begin
     if exists (
         select from added
-        where status not in ('approved', 'scheduled') or (status = 'scheduled') <> (run_at is not null)
+        where status not in ('approved', 'scheduled', 'blocked') or (status = 'blocked') <> (session is not null)
+           or status = 'approved' and run_at is not null or status = 'scheduled' and run_at is null
            or attempt <> 0 or tries_used <> 0 or claim_id is not null
     ) then
-        raise exception 'new jobs start as approved, or as scheduled with a run_at; nothing was stored'
+        raise exception 'new jobs start as approved, as scheduled with a run_at, or as blocked with a session; nothing was stored'
             using errcode = 'LW300';
     end if;
     return null;
@@ -43,6 +45,9 @@ create function lanework.enqueue(
     max_age interval default null,
     max_tries int default null,
     version int default 1,
+    session text default null,
+    continues bigint default null,
+    from_step text default null,
     hint boolean default true
 ) returns bigint
 language plpgsql as $$
@@ -76,6 +81,8 @@ begin
         raise exception 'max_age: expected more than nothing and at most 100 years, got %', max_age using errcode = 'LW300';
     elsif length(owner) > 200 then
         raise exception 'owner: % characters are over the limit of 200', length(owner) using errcode = 'LW300';
+    elsif length(session) not between 1 and 200 then
+        raise exception 'session: expected 1 to 200 characters, got %', length(session) using errcode = 'LW300';
     elsif length(idempotency_key) not between 1 and 200 then
         raise exception 'idempotency_key: expected 1 to 200 characters, got %', length(idempotency_key) using errcode = 'LW300';
     elsif cardinality(tags) > 20 or length(array_to_string(tags, '')) > 2000 or array_position(tags, null) is not null then
@@ -104,14 +111,18 @@ begin
         end if;
     end if;
 
-    insert into lanework.jobs (id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload)
+    insert into lanework.jobs (
+        id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload, session, blocked_on, continues)
     values (
         v_id, v_now, case when run_at > v_now then run_at end,
         v_now + coalesce(max_age, make_interval(secs => t.max_age_s)),
-        lanework.first_status(run_at, v_now), t.id, -coalesce(priority, t.priority), version,
-        coalesce(max_tries, t.max_tries), owner, tags, payload);
+        lanework.first_status(run_at, session, v_now), t.id, -coalesce(priority, t.priority), version,
+        coalesce(max_tries, t.max_tries), owner, tags, payload, session, case when session is not null then 'session' end, continues);
+    if continues is not null then
+        perform lanework.inherit_steps(v_id, continues, from_step);
+    end if;
     if hint then
-        perform lanework.hint(t.lane);
+        perform lanework.hint(coalesce('@' || session, t.lane));
     end if;
     return v_id;
 end $$;

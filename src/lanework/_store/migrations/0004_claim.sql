@@ -78,7 +78,7 @@ end $$;
 -- Claims up to p_want jobs of one lane for one worker, in the order priority, created_at, id.
 --
 -- The lane's lock is held until the answer is sent, so the answer is small whatever the jobs carry: tiny payloads come with
--- it, all others (and those of jobs that may have a checkpoint) are fetched after the commit.
+-- it, all others (and those of jobs with a past: a checkpoint, steps, children) are fetched after the commit.
 --
 -- p_used      bodies this worker has in the lane now; p_capped/p_capped_used the same for types with a limit of their own
 -- p_type …    ranges of the claim index to look at, each from a remembered position (exclusive) up to a rank (exclusive):
@@ -89,7 +89,7 @@ create function lanework.claim(
     p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[]
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
-    created_at timestamptz, owner text, bytes int, payload text
+    past boolean, created_at timestamptz, owner text, bytes int, payload text
 )
 language plpgsql volatile
 set lock_timeout = '300ms'
@@ -210,6 +210,6 @@ begin
             worker_id = p_worker, lane_id = p_lane, run_at = null
         where j.id = any (v_ids)
         returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.version, j.rank, j.suspect,
-                  j.created_at, j.owner, pg_column_size(j.payload),
-                  case when j.attempt = 1 and pg_column_size(j.payload) <= 100 then j.payload::text end;
+                  j.attempt > 1 or j.continues is not null, j.created_at, j.owner, pg_column_size(j.payload),
+                  case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end;
 end $$;

@@ -10,6 +10,8 @@ as $$
 declare
     v_now timestamptz := lanework.now();
     v_count int;
+    v_parents bigint[];
+    v_sessions text[];
 begin
     with gone as (
         -- Found by id, one look each, in the one order for all that lock several rows; then by place. Joined by id, a plan that
@@ -27,13 +29,13 @@ begin
         returning j.*, h.result
     ), kept as (
         insert into lanework.jobs_done (
-            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
-            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, result)
-        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'completed', g.type_id,
-               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.suspect, g.owner, g.session,
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, depth, suspect, owner, session, tags, payload, finished_at, result)
+        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.continues, g.claim_id, 'completed', g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.depth, g.suspect, g.owner, g.session,
                g.tags, g.payload, v_now, g.result::jsonb
         from gone g
-        returning type_id, lane_id, claimed_at, created_at
+        returning type_id, lane_id, claimed_at, created_at, parent, session
     ), counted as (
         insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, wait_s, run_s)
         select date_trunc('minute', v_now), p_worker, k.lane_id, k.type_id, count(*),
@@ -42,7 +44,14 @@ begin
         on conflict (minute, worker_id, lane_id, type_id) do update
         set completed = r.completed + excluded.completed, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
     )
-    select count(*) into v_count from kept;
+    select count(*), array_agg(k.parent) filter (where k.parent is not null), array_agg(k.session) filter (where k.session is not null)
+    into v_count, v_parents, v_sessions from kept k;
+    if v_parents is not null then
+        perform lanework.wake_parents(v_parents);
+    end if;
+    if v_sessions is not null then
+        perform lanework.promote_sessions(v_sessions);
+    end if;
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)
             and not exists (select from lanework.jobs j where j.id = s.job_id);
@@ -51,12 +60,14 @@ begin
 end $$;
 
 -- Every other end of a run, as verdicts:
---   action     retry | snooze | release | fail | cancel
+--   action     retry | snooze | release | fail | cancel | complete | wait
 --   delay_s    when a retry or snooze may start again
 --   uses_try   a retry whose tries are used up is a failure
 --   loss       the process died while it ran this job alone: three of these are a crash loop
 --   suspect    the process died while it ran this job among others: it next runs alone
 --   error_class, error_code, error, traceback, cause, reason
+--   result, errors   of a completion that is partial: one entry in errors per failed item
+--   on_failure, tolerate   of a wait for children
 -- A cancel that was asked for wins over every way back into the queue.
 create function lanework.settle(
     p_worker bigint, p_ids bigint[], p_attempts int[], p_claims uuid[], p_verdicts jsonb[]
@@ -68,6 +79,10 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := lanework.now();
+    -- does anybody wait for one of these: a parent, a session, or, if it is cancelled, its children?
+    v_related boolean := exists (
+            select from lanework.jobs j where j.id = any (p_ids) and (j.parent is not null or j.session is not null) offset 0)
+        or exists (select from unnest(p_ids) u where exists (select from lanework.jobs c where c.parent = u offset 0) offset 0);
 begin
     return query
     with held as materialized (
@@ -82,29 +97,32 @@ begin
         for no key update of j
     ), judged as materialized (
         select h.*, case
-            when h.v ->> 'action' = 'cancel' or h.stop_kind is not null and h.v ->> 'action' <> 'fail' then 'cancelled'
+            when h.v ->> 'action' = 'cancel' or h.stop_kind is not null and h.v ->> 'action' not in ('fail', 'complete') then 'cancelled'
+            when h.v ->> 'action' = 'complete' then 'completed'
+            when h.v ->> 'action' = 'wait' and exists (select from lanework.jobs c where c.parent = h.id offset 0) then 'blocked'
             when h.v ->> 'action' = 'fail' or h.new_losses >= 3 then 'failed'
             when h.v ->> 'action' = 'retry' and h.new_tries >= h.max_tries then 'failed'
             when coalesce((h.v ->> 'delay_s')::float8, 0) > 0 then 'scheduled'
             else 'approved' end::lanework.job_status as next
         from held h
     ), gone as (
-        delete from lanework.jobs j using judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('failed', 'cancelled')
+        delete from lanework.jobs j using judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('failed', 'cancelled', 'completed')
     ), cancelled as (
         insert into lanework.jobs_done (
-            id, created_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
-            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, reason)
-        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'cancelled', g.type_id,
-               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.new_losses, g.suspect, g.owner,
-               g.session, g.tags, g.payload, v_now, coalesce(g.stop_reason, g.v ->> 'reason', '')
-        from judged g where g.next = 'cancelled'
+            id, created_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, depth, suspect, owner, session, tags, payload, finished_at, reason, partial, result)
+        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.continues, g.claim_id, g.next, g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.new_losses, g.depth, g.suspect, g.owner,
+               g.session, g.tags, g.payload, v_now, coalesce(g.stop_reason, g.v ->> 'reason', ''),
+               jsonb_array_length(coalesce(g.v -> 'errors', '[]')) > 0, nullif(g.v -> 'result', 'null')
+        from judged g where g.next in ('cancelled', 'completed')
     ), failed as (
         insert into lanework.jobs_failed (
-            id, created_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
-            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload,
+            id, created_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, depth, suspect, owner, session, tags, payload,
             finished_at, error_class, error_code, error)
-        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.claim_id, 'failed', g.type_id,
-               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.new_tries, g.new_losses, g.suspect, g.owner,
+        select g.id, g.created_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.continues, g.claim_id, 'failed', g.type_id,
+               g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.new_tries, g.new_losses, g.depth, g.suspect, g.owner,
                g.session, g.tags, g.payload, v_now,
                case when g.new_losses >= 3 then 'crash_loop' else coalesce(g.v ->> 'error_class', 'unknown') end,
                g.v ->> 'error_code', coalesce(g.v ->> 'error', '')
@@ -114,26 +132,42 @@ begin
         set status = g.next, tries_used = g.new_tries, losses = g.new_losses,
             suspect = coalesce((g.v ->> 'suspect')::boolean, false) or coalesce((g.v ->> 'loss')::boolean, false),
             run_at = case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end,
-            claim_id = null, worker_id = null
-        from judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('approved', 'scheduled')
+            claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then 'children' end
+        from judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('approved', 'scheduled', 'blocked')
     ), noted as (
         insert into lanework.attempts
         select g.id, g.attempt, g.worker_id, g.claimed_at, v_now,
                case g.next when 'cancelled' then 'cancelled' when 'failed' then 'fail' else g.v ->> 'action' end, g.v ->> 'error_class',
                g.v ->> 'error_code', g.v ->> 'error', g.v ->> 'traceback', g.v ->> 'cause'
-        from judged g
+        from judged g where g.next <> 'completed'
         on conflict do nothing
+    ), items as (
+        insert into lanework.item_errors (job_id, item, error_class, error_code, error, traceback, at)
+        select g.id, e ->> 'item', e ->> 'error_class', e ->> 'error_code', coalesce(e ->> 'error', ''), e ->> 'traceback', v_now
+        from judged g cross join lateral jsonb_array_elements(g.v -> 'errors') e where g.next = 'completed'
+        on conflict (job_id, item) do nothing
+    ), waiting as (
+        insert into lanework.waits as w (job_id, on_failure, tolerate)
+        select g.id, coalesce(g.v ->> 'on_failure', 'fail'), coalesce((g.v ->> 'tolerate')::int, 0) from judged g where g.v ->> 'action' = 'wait'
+        on conflict (job_id) do update set on_failure = excluded.on_failure, tolerate = excluded.tolerate
     ), counted as (
-        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, failed, retried, cancelled)
-        select date_trunc('minute', v_now), coalesce(p_worker, g.worker_id), g.lane_id, g.type_id, count(*) filter (where g.next = 'failed'),
+        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, failed, retried, cancelled)
+        select date_trunc('minute', v_now), coalesce(p_worker, g.worker_id), g.lane_id, g.type_id, count(*) filter (where g.next = 'completed'),
+               count(*) filter (where g.next = 'failed'),
                count(*) filter (where g.v ->> 'action' = 'retry' and g.next <> 'failed'), count(*) filter (where g.next = 'cancelled')
         from judged g group by 2, g.lane_id, g.type_id order by 2, g.lane_id, g.type_id
         on conflict (minute, worker_id, lane_id, type_id) do update
-        set failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
+        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
     )
     select g.id, g.next, g.lane_id,
            case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
     from judged g;
+    if v_related then
+        perform lanework.freed(p_ids);
+    end if;
+    if exists (select from unnest(p_verdicts) v where v ->> 'action' = 'wait') then
+        perform lanework.wake_parents(p_ids); -- a child may have ended while its parent was being parked
+    end if;
     -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)
@@ -161,7 +195,7 @@ create function lanework.complete_and_claim(
     p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[]
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
-    created_at timestamptz, owner text, bytes int, payload text
+    past boolean, created_at timestamptz, owner text, bytes int, payload text
 )
 language plpgsql volatile as $$
 #variable_conflict use_column
@@ -176,7 +210,7 @@ begin
         -- one row with a negative id tells that some of the finishes changed nothing
         if v_count < cardinality(p_done) then
             return query select -v_count::bigint - 1, 0, 0, 0::bigint, 0::smallint, 0::smallint, 0::smallint, false,
-                null::timestamptz, null::text, 0, null::text;
+                false, null::timestamptz, null::text, 0, null::text;
         end if;
     end if;
     if not lanework.use_lane(p_lane, p_worker, p_used, p_call) then

@@ -38,13 +38,14 @@ begin
     if found and j.status <> 'running' then
         delete from lanework.jobs where id = p_id;
         insert into lanework.jobs_done (
-            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
-            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload, finished_at, reason)
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, depth, suspect, owner, session, tags, payload, finished_at, reason)
         values (
-            j.id, j.created_at, j.run_at, j.deadline, j.claimed_at, j.worker_id, j.parent, j.claim_id, 'cancelled', j.type_id,
-            j.attempt, j.lane_id, j.rank, j.version, j.max_tries, j.tries_used, j.losses, j.suspect, j.owner, j.session,
+            j.id, j.created_at, j.run_at, j.deadline, j.claimed_at, j.worker_id, j.parent, j.continues, j.claim_id, 'cancelled', j.type_id,
+            j.attempt, j.lane_id, j.rank, j.version, j.max_tries, j.tries_used, j.losses, j.depth, j.suspect, j.owner, j.session,
             j.tags, j.payload, v_now, p_reason);
         delete from lanework.stops where job_id = p_id;
+        perform lanework.freed(array[p_id]);
         return 'cancelled';
     elsif found then
         insert into lanework.stops (job_id, kind, asked_at, asked_by, reason) values (p_id, 'cancel', v_now, p_by, p_reason)
@@ -71,6 +72,7 @@ as $$
 declare
     v_now timestamptz := lanework.now();
     v_count int;
+    v_expired bigint[];
 begin
     with old as materialized (
         select j.id from lanework.jobs j
@@ -80,16 +82,19 @@ begin
         delete from lanework.jobs j where j.id = any (array(select o.id from old o)) returning j.*
     ), kept as (
         insert into lanework.jobs_failed (
-            id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id,
-            rank, version, max_tries, tries_used, losses, suspect, owner, session, tags, payload,
+            id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id,
+            rank, version, max_tries, tries_used, losses, depth, suspect, owner, session, tags, payload,
             finished_at, error_class, error_code, error)
-        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, null, 'failed', g.type_id, g.attempt,
-               g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.suspect, g.owner, g.session, g.tags,
+        select g.id, g.created_at, g.run_at, g.deadline, g.claimed_at, g.worker_id, g.parent, g.continues, null, 'failed', g.type_id, g.attempt,
+               g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.depth, g.suspect, g.owner, g.session, g.tags,
                g.payload, v_now, 'timeout', 'LW-404', 'not finished within its max_age'
-        from gone g returning 1
+        from gone g returning id
     )
-    select count(*) into v_count from kept;
-    if v_count > 0 then return query select 'expired', v_count; end if;
+    select count(*), array_agg(k.id) into v_count, v_expired from kept k;
+    if v_count > 0 then
+        perform lanework.freed(v_expired);
+        return query select 'expired', v_count;
+    end if;
 
     insert into lanework.stops (job_id, kind, asked_at, reason)
     select j.id, 'expired', v_now, 'not finished within its max_age'
@@ -115,6 +120,14 @@ begin
     get diagnostics v_count = row_count;
     if v_count > 0 then return query select 'stalled', v_count; end if;
 
+    -- what finishes and submits have missed: parents whose children are all done, sessions that nobody let go
+    perform lanework.wake_parents(array(
+        select j.id from lanework.waits w
+        cross join lateral (
+            select j.id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
+        where not exists (select from lanework.jobs c where c.parent = j.id offset 0) limit p_limit));
+    perform lanework.promote_sessions(lanework.idle_sessions(p_limit));
+    perform lanework.cancel_families(p_limit);
     perform lanework.cancel(x.job_id, x.asked_by, x.reason)
     from (
         select s.* from lanework.stops s join lanework.jobs j on j.id = s.job_id

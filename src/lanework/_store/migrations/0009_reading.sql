@@ -2,20 +2,20 @@
 
 create view lanework.all_jobs as
 select j.id, t.name as type, j.status, -j.rank as priority, coalesce(l.name, t.lane) as lane, j.attempt, j.tries_used, j.max_tries,
-       j.losses, j.version, j.owner, j.session, j.tags, j.parent, j.created_at, j.run_at, j.claimed_at, j.finished_at,
+       j.losses, j.version, j.owner, j.session, j.tags, j.parent, j.continues, j.created_at, j.run_at, j.claimed_at, j.finished_at,
        j.deadline, j.worker_id, j.claim_id, j.type_id, j.lane_id, j.partial, j.blocked_on, j.payload, j.result,
        j.error_class, j.error_code, j.error
 from (
-    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id, rank, version,
+    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id, rank, version,
            max_tries, tries_used, losses, owner, session, blocked_on, tags, payload, null::timestamptz as finished_at,
            false as partial, null::jsonb as result, null::text as error_class, null::text as error_code, null::text as error
     from lanework.jobs
     union all
-    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id, rank, version,
+    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id, rank, version,
            max_tries, tries_used, losses, owner, session, null, tags, payload, finished_at, partial, result, null, null, reason
     from lanework.jobs_done
     union all
-    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, claim_id, status, type_id, attempt, lane_id, rank, version,
+    select id, created_at, run_at, deadline, claimed_at, worker_id, parent, continues, claim_id, status, type_id, attempt, lane_id, rank, version,
            max_tries, tries_used, losses, owner, session, null, tags, payload, finished_at, false, null, error_class, error_code, error
     from lanework.jobs_failed
 ) j

@@ -1,4 +1,4 @@
-select id, type_id, attempt, fence, tries_used, version, rank, suspect, created_at, owner, bytes, payload
+select id, type_id, attempt, fence, tries_used, version, rank, suspect, past, created_at, owner, bytes, payload
 from lanework.complete_and_claim(
     %(worker)s::bigint, %(lane)s::int, %(call)s::bigint, %(no)s::bigint, %(claim)s::uuid, %(want)s::int, %(used)s::int,
     %(capped)s::int[], %(capped_used)s::int[],

@@ -9,5 +9,8 @@ select lanework.enqueue(
            max_age => make_interval(secs => cast(%(max_age)s as float8)),
            max_tries => cast(%(max_tries)s as int),
            version => cast(%(version)s as int),
+           session => cast(%(session)s as text),
+           continues => cast(%(continues)s as bigint),
+           from_step => cast(%(from_step)s as text),
            hint => cast(%(hint)s as boolean)),
        (select lane from lanework.job_types where name = %(type)s)

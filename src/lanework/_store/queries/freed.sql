@@ -1,0 +1,1 @@
+select lanework.freed(%(ids)s::bigint[])

@@ -1,0 +1,1 @@
+select data from lanework.blobs where hash = %(hash)s::text

@@ -1,0 +1,1 @@
+select key, attempt, result::text, blob, at from lanework.steps where job_id = %(id)s::bigint order by seq limit %(limit)s

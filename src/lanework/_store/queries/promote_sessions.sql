@@ -1,0 +1,1 @@
+select lanework.promote_sessions(%(sessions)s::text[])

@@ -1,0 +1,1 @@
+select lanework.wake_parents(%(ids)s::bigint[])
