@@ -166,7 +166,7 @@ def test_help_imports_nothing_that_it_does_not_need() -> None:
         sys.stderr.write(" ".join(sorted(new)))
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], text=True, capture_output=True, timeout=60, check=False)
-    assert done.stderr.split() == ["lanework.cli", "lanework.cli.parser", "lanework.cli.text"]
+    assert done.stderr.split() == ["lanework.cli", "lanework.cli.parser", "lanework.cli.text", "lanework.errors"]
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

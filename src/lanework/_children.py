@@ -58,9 +58,7 @@ def request(job: Submitter[..., Any], names: Sequence[str], payloads: Sequence[s
     }  # fmt: skip
 
 
-def batches(
-    job: Submitter[..., Any], name: str, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]
-) -> Iterable[dict[str, Any]]:
+def batches(job: Submitter[..., Any], name: str, items: Iterable[tuple[Any, ...] | Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
     given = list(items)
     payloads = list(job.handler.bind_many(given))
     names = [f"{name}[{place}]" for place in range(len(given))]

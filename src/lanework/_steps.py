@@ -76,9 +76,7 @@ class Steps:
         self._seen.add(key)
         return key
 
-    def run(
-        self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], key: str | None = None
-    ) -> Any:
+    def run(self, name: str, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], key: str | None = None) -> Any:
         key = key or self.take(name)
         link = self._context._link
         if self._context._past:

@@ -403,8 +403,9 @@ def _check_wait(context: Context, other: JobInfo) -> None:
     """A job that holds a slot of a lane and waits for another job of that lane may wait for ever."""
     if not other.finished and other.lane == context.lane:
         raise WouldDeadlock(
-            f"job {context.job_id} waits in a slot of lane {context.lane!r} for job {other.id}, which needs a slot of the same lane: "
-            "submit it with ctx.submit_child and `return Wait([child])`, or move its type to another lane"
+            f"job {context.job_id} waits in a slot of lane {context.lane!r} for job {other.id}, "
+            "which needs a slot of the same lane: submit it with ctx.submit_child and `return Wait([child])`, "
+            "or move its type to another lane"
         )
 
 

@@ -249,9 +249,8 @@ class Lane(Service):
             for row in part:
                 self._start(row, claim, no, *texts.get(row.id, (None,)))
 
-    def _start(
-        self, row: Claimed, claim: str, no: int, payload: str | None, checkpoint: str | None = None, failed: str | None = None
-    ) -> None:
+    def _start(self, row: Claimed, claim: str, no: int, payload: str | None, *past: str | None) -> None:
+        """`past`: its checkpoint, and what is wrong with its children."""
         handler = self.host.handler(row.type_id)
         executor = self.host.executor(self, handler, row.suspect)
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
@@ -260,7 +259,7 @@ class Lane(Service):
             self._settled_some(no)
             return
         self.runs[row.id] = run
-        run.task = self._loop_ref.create_task(run.main(payload, checkpoint, failed))
+        run.task = self._loop_ref.create_task(run.main(payload, *past))
 
     def _give_back(self, rows: list[Claimed], claim: str, no: int) -> None:
         """Others of the same claim run already, so it stays open: these are given back one by one."""

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from lanework._capture import Sink, current
 from lanework._codec import clean_text, decode, encode
-from lanework._failpoints import reach
 from lanework._pools.base import Call, Executor, Quarantined
+from lanework._services import desk
 from lanework._store.claims import Claimed, Held
-from lanework._store.hints import hint
-from lanework._store.inside import freed, get_items, get_step, list_children, save_step, submit_children
+from lanework._store.inside import freed
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.running import save_checkpoint
 from lanework.context import Context, inside
 from lanework.errors import ChildrenFailed, ClaimLost, InvalidResult
 from lanework.outcomes import Cancel, Done, Fail, Finished, Partial, Snooze, Wait
@@ -55,26 +53,18 @@ class Run:
 
     # -- the story -----------------------------------------------------------------------------------------------------
 
-    async def main(self, payload: str, checkpoint: str | None, failed_children: str | None = None) -> None:
+    async def main(self, payload: str, checkpoint: str | None = None, failed_children: str | None = None) -> None:
         sink = Sink(self)
         current.set(sink)
         inside.set(self.context)
         try:
-            if checkpoint is not None:
-                self.context._saved = decode(checkpoint)
-            arguments = decode(payload)
-            if failed_children is not None:
-                raise ChildrenFailed(failed_children)
-            if not self.boots:
-                self.begins()
+            arguments = self._opened(payload, checkpoint, failed_children)
             if self.executor is None:
                 value = await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
             else:
                 value = await self.executor.run(self._call(arguments))
             sink.flush()
-            if (
-                value is None and not self.spoke and not self.settled and not self.context._item_errors
-            ):  # the shortest way, for the most jobs
+            if value is None and not (self.spoke or self.settled):  # the shortest way, for the most jobs
                 self.settled = True
                 self.lane.completed(self, None)
             else:
@@ -94,6 +84,16 @@ class Run:
             if self._timer is not None:
                 self._timer.cancel()
             self.lane.body_ended(self)
+
+    def _opened(self, payload: str, checkpoint: str | None, failed_children: str | None) -> dict[str, Any]:
+        if checkpoint is not None:
+            self.context._saved = decode(checkpoint)
+        if failed_children is not None:
+            raise ChildrenFailed(failed_children)
+        if not self.boots:
+            self.begins()
+        arguments: dict[str, Any] = decode(payload)
+        return arguments
 
     def begins(self) -> None:
         """The body begins now: its timeout counts from here. (The start of a cold child, its imports and hooks, do not count.)"""
@@ -252,51 +252,7 @@ class Run:
         return self.lane.wait_on_loop(self.aask(op, data))
 
     async def aask(self, op: str, data: dict[str, Any]) -> Any:
-        run = self.lane.keeper.run
-        match op:
-            case "get_step":
-                step = await run(get_step(self.row.id, data["key"]))
-                return None if step is None else {"text": step.result, "blob": step.blob}
-            case "get_items":
-                steps = await run(get_items(self.row.id, data["prefix"]))
-                return {key: {"text": step.result, "blob": step.blob} for key, step in steps.items()}
-            case "drain":
-                if self.spoke:
-                    await self.lane.recorder.drain(self.held)
-                return None
-            case "children":
-                return [list(row) for row in await run(list_children(self.row.id))]
-        self._must_hold(not self.settled, op)
-        match op:
-            case "checkpoint":
-                text = encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)
-                self._must_hold(await run(save_checkpoint(self.held, text)), op)
-            case "save_step":
-                await reach("before_step")
-                self._must_hold(await run(save_step(self.held, data["key"], data.get("text"), data.get("blob"))), op)
-                await reach("after_step")
-            case "submit_children":
-                return await self._submit_children(data)
-            case "database":
-                return {"dsn": self.lane.host.dsn, "settings": self.lane.host.plain_settings()}
-            case _:
-                raise ValueError(f"unknown request {op!r}")
-        return None
-
-    async def _submit_children(self, data: dict[str, Any]) -> list[list[Any]]:
-        verb = submit_children(
-            self.held, data["names"], data["type"], data["payloads"], version=data["version"], priority=data["priority"],
-            delay=data["delay"], max_tries=data["max_tries"], session=data["session"],
-        )  # fmt: skip
-        rows = await self.lane.keeper.run(verb)
-        for lane in {row.lane for row in rows}:
-            await self.lane.keeper.run(hint(lane))
-        return [list(row) for row in rows]
-
-    def _must_hold(self, holds: bool, what: str) -> None:
-        if not holds:
-            self.context._lost = True
-            raise ClaimLost(f"job {self.row.id}: attempt {self.row.attempt} was superseded; {what} was refused")
+        return await desk.answer(self, op, data)
 
     def database(self) -> Keeper:
         return self.lane.host.app._sync_keeper()

@@ -68,8 +68,8 @@ class Child(NamedTuple):
 
 
 def submit_children(
-    held: Held, names: Sequence[str], type: str, payloads: Sequence[str], *, version: int, priority: int | None, delay: float | None,
-    max_tries: int | None, session: str | None,
+    held: Held, names: Sequence[str], type: str, payloads: Sequence[str], *, version: int, priority: int | None,
+    delay: float | None, max_tries: int | None, session: str | None,
 ) -> Verb[list[Child]]:  # fmt: skip
     return verb(
         "submit_children", lambda found: [Child._make(row) for row in found], id=held.id, attempt=held.attempt, claim=held.claim,

@@ -1,0 +1,82 @@
+"""What a running job asks of its worker, wherever its body runs. Writes are refused once its claim is gone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lanework._codec import RESULT_LIMIT, encode
+from lanework._failpoints import reach
+from lanework._store.hints import hint
+from lanework._store.inside import get_items, get_step, list_children, save_step, submit_children
+from lanework._store.running import save_checkpoint
+from lanework.errors import ClaimLost, InvalidResult
+
+if TYPE_CHECKING:
+    from lanework._services.run import Run
+
+
+async def answer(run: Run, op: str, data: dict[str, Any]) -> Any:
+    if op in _READS:
+        return await _READS[op](run, data)
+    if op not in _WRITES:
+        raise ValueError(f"unknown request {op!r}")
+    _must_hold(run, not run.settled, op)
+    return await _WRITES[op](run, data)
+
+
+def _must_hold(run: Run, holds: bool, what: str) -> None:
+    if not holds:
+        run.context._lost = True
+        raise ClaimLost(f"job {run.row.id}: attempt {run.row.attempt} was superseded; {what} was refused")
+
+
+async def _get_step(run: Run, data: dict[str, Any]) -> dict[str, Any] | None:
+    step = await run.lane.keeper.run(get_step(run.row.id, data["key"]))
+    return None if step is None else {"text": step.result, "blob": step.blob}
+
+
+async def _get_items(run: Run, data: dict[str, Any]) -> dict[str, Any]:
+    steps = await run.lane.keeper.run(get_items(run.row.id, data["prefix"]))
+    return {key: {"text": step.result, "blob": step.blob} for key, step in steps.items()}
+
+
+async def _children(run: Run, data: dict[str, Any]) -> list[list[Any]]:
+    return [list(row) for row in await run.lane.keeper.run(list_children(run.row.id))]
+
+
+async def _drain(run: Run, data: dict[str, Any]) -> None:
+    """Before a finish of the body's own: what it has said is stored while its claim still holds."""
+    if run.spoke:
+        await run.lane.recorder.drain(run.held)
+
+
+async def _save_checkpoint(run: Run, data: dict[str, Any]) -> None:
+    text = encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)
+    _must_hold(run, await run.lane.keeper.run(save_checkpoint(run.held, text)), "its checkpoint")
+
+
+async def _save_step(run: Run, data: dict[str, Any]) -> None:
+    await reach("before_step")
+    saved = await run.lane.keeper.run(save_step(run.held, data["key"], data.get("text"), data.get("blob")))
+    _must_hold(run, saved, f"step {data['key']!r}")
+    await reach("after_step")
+
+
+async def _submit_children(run: Run, data: dict[str, Any]) -> list[list[Any]]:
+    verb = submit_children(
+        run.held, data["names"], data["type"], data["payloads"], version=data["version"], priority=data["priority"],
+        delay=data["delay"], max_tries=data["max_tries"], session=data["session"],
+    )  # fmt: skip
+    rows = await run.lane.keeper.run(verb)
+    for lane in {row.lane for row in rows}:
+        await run.lane.keeper.run(hint(lane))
+    return [list(row) for row in rows]
+
+
+async def _database(run: Run, data: dict[str, Any]) -> dict[str, Any]:
+    """Where a child process finds the database, for transactions of its own. Over the pipe, never on a command line."""
+    return {"dsn": run.lane.host.dsn, "settings": run.lane.host.plain_settings()}
+
+
+_READS = {"get_step": _get_step, "get_items": _get_items, "children": _children, "drain": _drain}
+_WRITES = {"checkpoint": _save_checkpoint, "save_step": _save_step, "submit_children": _submit_children, "database": _database}
