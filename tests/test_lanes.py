@@ -156,6 +156,9 @@ def test_removing_asks_for_the_lane_that_takes_the_types(app: Lanework) -> None:
     app.lanes.remove("a", move_to="b")
     assert [lane.name for lane in app.lanes.list()] == ["b", "default"]
     assert (app.lanes.get("b").job_types, handle.info().lane) == (("x",), "b")
+    with Lanework(app.settings.dsn) as next_start:  # the code still says so; the operator has decided
+        next_start.job("x", lane="a")(_nothing)
+        assert [lane.name for lane in next_start.lanes.list()] == ["b", "default"]
     app.lanes.set("b", job_types=[])  # a type that is taken out of its lane goes to the default one
     app.lanes.remove("b")
     assert (app.lanes.get("default").job_types, handle.info().lane) == (("x",), "default")

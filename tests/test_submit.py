@@ -157,7 +157,7 @@ def test_keys_are_per_owner(echo: Job[[Any], Any], db: psycopg.Connection[Any]) 
 
 
 def test_one_key_from_twenty_threads_makes_one_job(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    # Red with the key looked up before the job is inserted, instead of inserted first.
+    # Red with a key that is overwritten (`on conflict do update`) instead of deciding: twenty jobs.
     start = threading.Barrier(20)
 
     def submit(n: int) -> list[int]:

@@ -115,7 +115,7 @@ class Site:
     # -- processes -----------------------------------------------------------------------------------------------------
 
     def start(self, name: str = "", *, lanes: Iterable[str] = (), wait: bool = True, **env: str) -> Process:
-        """`lanework worker`; comes back when it is ready to claim."""
+        """`lanework worker`; comes back when it is ready to claim. `plant=` names what is planted in this one alone."""
         chosen = ["--lanes", ",".join(lanes)] if lanes else []
         command = ["lanework", "worker", "tests.processes.jobs:app", *chosen, "--name"]
         return self._start(name, command, env, wait=wait)
@@ -146,7 +146,8 @@ class Site:
 
     def _environment(self, env: dict[str, str]) -> dict[str, str]:
         path = os.pathsep.join(str(ROOT / part) for part in ("tests/processes/early", "src", "."))
-        ours = {"LANEWORK_DSN": self.dsn, FOLDER: str(self.folder), "PYTHONPATH": path, "LANEWORK_TEST_PLANT": self.plant}
+        plants = ",".join(filter(None, [self.plant, env.pop("plant", "")]))
+        ours = {"LANEWORK_DSN": self.dsn, FOLDER: str(self.folder), "PYTHONPATH": path, "LANEWORK_TEST_PLANT": plants}
         return {**os.environ, **SCALE, **ours, **env}
 
     def close(self) -> None:

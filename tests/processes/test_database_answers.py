@@ -46,7 +46,7 @@ async def asubmit_stubbornly(job: Job[[int], int], value: int, key: str) -> int:
 
 
 def test_a_client_that_asks_again_with_its_key_makes_one_job(proxy: Proxy, database: str) -> None:
-    # Red with the key kept beside the job instead of deciding about it: see the last lines, which do without a key.
+    # Red with a key that is overwritten instead of deciding. The last lines do without one: there the commits show.
     with Lanework(proxy.dsn, notify=False) as app:
 
         @app.job("echo")

@@ -69,8 +69,7 @@ def test_nobody_is_expired_by_the_first_who_is_back(private_server: Callable[...
 def test_a_blackhole_fences_the_worker_before_another_one_takes_its_job(
     private_server: Callable[..., PrivateServer], tmp_path: Path
 ) -> None:
-    # Red with the fence looked at only when a beat fails (it never does: nobody answers), and without the watchdog of a statement
-    # (the worker never works again).
+    # Red with the fence not passed on to the runs: both bodies run at once.
     server = private_server()
     with outage_site(server, tmp_path) as site, Proxy(site.dsn) as proxy:
         cut_off = site.start_worker(LANEWORK_DSN=proxy.dsn, LANEWORK_STATEMENT_TIMEOUT="3", LANEWORK_CONNECT_TIMEOUT="2")

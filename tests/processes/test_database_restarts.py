@@ -84,7 +84,7 @@ def test_what_was_acknowledged_survives_crashes_of_the_server(private_server: Ca
 
 
 def test_workers_go_on_by_themselves_after_every_restart(private_server: Callable[..., PrivateServer], tmp_path: Path) -> None:
-    # Red with an exception of the database left to end a service's loop, and with a guard that ends at a failed beat.
+    # Red with a service's loop that ends at an error of the database.
     server = private_server(durable=True)
     with outage_site(server, tmp_path) as site:
         workers = [site.start_worker(LANEWORK_EXPIRY="20", LANEWORK_FENCE_AFTER="15") for _ in range(2)]

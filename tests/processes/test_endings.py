@@ -50,7 +50,7 @@ def same(site: Site, one: int, other: int) -> bool:
 
 def test_deadlines_while_the_loop_is_blocked(site: Site) -> None:
     """The guard stands in: a child is killed, what blocks the loop is fenced, and in the end the worker is killed for it."""
-    worker = site.start(LANEWORK_TEST_PLANT="impatient" + (f",{site.plant}" if site.plant else ""))
+    worker = site.start(plant="impatient")
     innocent = site.submit("hold")
     site.began(innocent)
     before = worker.pid

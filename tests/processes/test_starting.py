@@ -63,7 +63,7 @@ def test_a_supervisor_outlives_a_start_that_fails(site: Site, pg: PrivateServer)
 
 def test_a_service_that_dies_is_restarted(site: Site) -> None:
     """And shows in the health of its application."""
-    site.start_inside(LANEWORK_NOTIFY="off", LANEWORK_TEST_PLANT="failing_poller" + (f",{site.plant}" if site.plant else ""))
+    site.start_inside(LANEWORK_NOTIFY="off", plant="failing_poller")
     site.until(lambda: poller(site)["restarts"] >= 3, "three restarts")
     (ended,) = site.ended(site.submit("nap"), seconds=10)
     assert ended.status == "completed"

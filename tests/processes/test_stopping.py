@@ -18,7 +18,7 @@ pytestmark = pytest.mark.processes
 def test_a_stop(site: Site) -> None:
     """What can finish within the grace does; the rest goes back with no try used: what cannot be ended, after its process."""
     site.lane("late", "hold_too")
-    worker = site.start(lanes=["work", "late"], LANEWORK_GRACE="1.5")
+    worker = site.start(lanes=["work", "late"], LANEWORK_GRACE="1.5", plant="short_of_time")
     short = site.submit("nap", seconds=1)
     long = [site.submit(type, name="never") for type in ("hold", "hold_process")]
     stuck = [site.submit("endless_thread"), site.submit("stubborn")]

@@ -32,6 +32,8 @@ STUCK_AFTER = 3.0
 #: After a stop was asked of a stuck worker, the guard carries it out itself.
 STUCK_GRACE = 2.0
 KILL_STUCK_AFTER = 15.0
+#: A database that is away for so long may never come back; if it does, the dead worker's silence speaks for itself.
+GIVE_UP_AFTER = 600.0
 
 
 class Guard:
@@ -83,8 +85,8 @@ class Guard:
         because = self.killed_because or self.leaving or because
         suspect = self.leaving is None and self.killed_because is None
         verb = end_worker(self.worker_id, state="dead" if suspect else "stopped", because=because, suspect=suspect)
-        pause = 0.05
-        while True:
+        pause, until = 0.05, time.monotonic() + GIVE_UP_AFTER
+        while time.monotonic() < until:
             try:
                 ended = await self._keeper.run(verb)
             except Exception as error:

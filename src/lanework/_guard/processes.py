@@ -72,6 +72,9 @@ async def end_all(pids: set[int], *, own_orphans: bool) -> None:
             reap_orphans()
             pids |= set(children_of(os.getpid()))
         living = {pid for pid in pids if group_lives(pid) or not is_gone(pid)}
+        if not living and own_orphans:
+            # those who died since the list was made have left us their own children
+            living = {pid for pid in children_of(os.getpid()) if not is_gone(pid)}
         if not living:
             return
         for pid in living:

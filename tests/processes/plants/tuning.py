@@ -14,6 +14,12 @@ def impatient() -> None:
 
 
 @a_plant
+def short_of_time() -> None:
+    """What was asked to end after the grace has 3 s, not 8."""
+    put("lanework.worker", "LAST_SECONDS", 3.0)
+
+
+@a_plant
 def failing_poller() -> None:
     """The poller dies three times, later than its first success."""
     rounds = iter(range(1_000_000))
