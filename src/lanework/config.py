@@ -28,7 +28,7 @@ class Settings:
     worker: bool = _setting(True, "LANEWORK_WORKER", "off keeps this application from working jobs")
     allow_unsafe: bool = _setting(False, "LANEWORK_ALLOW_UNSAFE", "accept a server that can lose committed jobs (fsync off)")
 
-    max_jobs: int = _setting(1000, "LANEWORK_MAX_JOBS", "jobs a process runs at once, over all lanes", low=1, high=100_000)
+    max_jobs: int = _setting(2000, "LANEWORK_MAX_JOBS", "jobs a process runs at once, over all lanes", low=1, high=100_000)
     max_threads: int = _setting(32, "LANEWORK_MAX_THREADS", "threads a process uses for `thread` jobs", low=1, high=10_000)
     max_children: int = _setting(
         os.cpu_count() or 1, "LANEWORK_MAX_CHILDREN", "child processes a process uses for `process` jobs", low=1, high=10_000

@@ -51,11 +51,12 @@ def test_a_batch_is_a_prefix_of_the_order(engine: Engine, kinds: int, want: int)
 
 
 def test_a_batch_does_not_overtake_a_type_that_has_more(engine: Engine) -> None:
-    """Many old jobs of one type, few newer ones of many: the newer ones wait, however the batch is put together."""
+    """One job of one type, many old ones of another, few newer ones of many: the newer ones wait, however the batch is put
+    together."""
     lane, worker = engine.lane("l", None), engine.worker()
     types = [engine.type(f"t{n}", "l") for n in range(6)]
-    old = [engine.enqueue("t0") for _ in range(10)]
-    for n in range(1, 6):
+    old = [engine.enqueue("t1"), *(engine.enqueue("t0") for _ in range(10))]
+    for n in range(2, 6):
         engine.enqueue(f"t{n}")
     got = [c.id for c in engine.claim(worker, lane, *types, want=6)]
     assert got and sorted(got) == old[: len(got)]

@@ -82,7 +82,7 @@ BUGS = [
         alone(test_running.two_generations)),
     Bug("order by id alone", "claim", "order by f.rank, f.created_at, f.id limit v_free", "order by f.id limit v_free",
         lambda engine, _: test_claim.test_a_batch_is_a_prefix_of_the_order(engine, 5, 3)),
-    Bug("no edge", "claim", "f.step = v_each and", "false and",
+    Bug("no edge", "claim", "f.step = f.quota and", "false and",
         alone(test_claim.test_a_batch_does_not_overtake_a_type_that_has_more)),
     Bug("one try too many", "settle", "h.new_tries >= h.max_tries", "h.new_tries > h.max_tries",
         finished(test_finish.test_tries_run_out)),

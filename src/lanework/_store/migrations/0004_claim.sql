@@ -166,12 +166,13 @@ begin
         -- holds, and the next call goes on from there.
         v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 2);
         with ranges as (
-            select live.n, r.*, coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) as room
+            -- the range with the first job of all may give as many as are wanted: often it has them all
+            select live.n, case when live.n = v_live[1] then v_free else v_each end as quota, r.*, coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) as room
             from unnest(v_live) as live(n)
             cross join lateral (select p_type[n] as type, p_version[n] as version, p_rank[n] as rank, p_at[n] as at, p_id[n] as id, p_below[n] as below) r
             join lanework.job_types t on t.id = r.type and t.lane = v_lane.name
         ), found as materialized (
-            select r.n, r.room, r.type, x.id, x.rank, x.created_at,
+            select r.n, r.room, r.quota, r.type, x.id, x.rank, x.created_at,
                    row_number() over (partition by r.type order by x.rank, x.created_at, x.id) as nth,
                    row_number() over (partition by r.n order by x.rank, x.created_at, x.id) as step
             from ranges r
@@ -179,10 +180,10 @@ begin
                 select j.id, j.rank, j.created_at from lanework.jobs j
                 where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
                   and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
-                order by j.rank, j.created_at, j.id limit least(v_each, greatest(r.room, 0))) x
+                order by j.rank, j.created_at, j.id limit least(r.quota, greatest(r.room, 0))) x
         ), edge as (
             select f.rank, f.created_at, f.id from found f
-            where f.step = v_each and f.nth < f.room order by f.rank, f.created_at, f.id limit 1
+            where f.step = f.quota and f.nth < f.room order by f.rank, f.created_at, f.id limit 1
         ), chosen as materialized (
             select f.id from found f
             where f.nth <= f.room
