@@ -93,6 +93,8 @@ begin
         where t.lane = p_name and p_name <> 'default' and not p_changes -> 'job_types' ? t.name;
     end if;
     perform lanework.hint(p_name);
+    perform lanework.audit(p_by, case when p_create then 'lane.add' else 'lane.set' end, 'lane:' || p_name, v_before,
+                           (select to_jsonb(l) - 'id' from lanework.worker_lanes l where l.name = p_name));
     return query select v_before, to_jsonb(l) - 'id' from lanework.worker_lanes l where l.name = p_name;
 end $$;
 
@@ -113,6 +115,9 @@ begin
         raise exception 'move_to: there is no other lane %', quote_literal(p_move_to) using errcode = 'LW321';
     end if;
     perform lanework.lane_lock(x.id) from (select l.id from lanework.lanes l where l.name in (p_name, p_move_to) order by l.id) x;
+    perform lanework.audit(p_by, 'lane.remove', 'lane:' || p_name,
+                           (select to_jsonb(l) - 'id' from lanework.worker_lanes l where l.name = p_name),
+                           jsonb_build_object('move_to', p_move_to));
     update lanework.job_types t set lane = p_move_to, set_by = p_by where t.lane = p_name;
     delete from lanework.lanes l where l.name = p_name;
     if p_move_to is not null then
