@@ -80,7 +80,7 @@ BUGS = [
         lambda engine, _: test_claim.test_a_types_own_limit_holds_over_workers(engine, True)),
     Bug("attempt does not rise", "claim", "attempt = j.attempt + 1", "attempt = greatest(j.attempt, 1)",
         alone(test_running.two_generations)),
-    Bug("order by id alone", "claim", "order by f.rank, f.created_at, f.id limit v_free", "order by f.id limit v_free",
+    Bug("order by id alone", "claim", "order by f.turn, f.rank, f.created_at, f.id limit v_free", "order by f.id limit v_free",
         lambda engine, _: test_claim.test_a_batch_is_a_prefix_of_the_order(engine, 5, 3)),
     Bug("no edge", "claim", "f.step = f.quota and", "false and",
         alone(test_claim.test_a_batch_does_not_overtake_a_type_that_has_more)),

@@ -1,7 +1,9 @@
 -- Reading. One view over live, finished and failed jobs: a job that moves while it is read is seen in one of them.
 
 create view lanework.all_jobs as
-select j.id, t.name as type, j.status, -j.rank as priority, coalesce(l.name, t.lane) as lane, j.attempt, j.tries_used, j.max_tries,
+select j.id, t.name as type, j.status, -j.rank as priority, 
+       -- a job that waits is in the lane of its type now, wherever it ran before
+       case when j.status < 'running' then t.lane else coalesce(l.name, t.lane) end as lane, j.attempt, j.tries_used, j.max_tries,
        j.losses, j.version, j.owner, j.session, j.tags, j.parent, j.continues, j.created_at, j.run_at, j.claimed_at, j.finished_at,
        j.deadline, j.worker_id, j.claim_id, j.type_id, j.lane_id, j.partial, j.blocked_on, j.payload, j.result,
        j.error_class, j.error_code, j.error
@@ -26,7 +28,7 @@ left join lanework.lanes l on l.id = j.lane_id;
 create view lanework.worker_lanes as
 select l.name,
        array(select t.name from lanework.job_types t where t.lane = l.name order by t.name) as job_types,
-       l.max_slots, l.worker_slots, l.poll_interval_ms, l.stale_timeout_minutes, l.enabled, l.updated_at, l.id, l.set_by
+       l.max_slots, l.worker_slots, l.poll_interval_ms, l.stale_timeout_minutes, l.enabled, l.fair, l.updated_at, l.id, l.set_by
 from lanework.lanes l;
 
 -- What a worker asks once a poll, for all its lanes in one statement: the lanes' rows, which of its types they have, whether

@@ -118,5 +118,6 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    perform lanework.align_turns();
     return query select v_leads, v_recovered, v_swept;
 end $$;
