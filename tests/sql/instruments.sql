@@ -35,6 +35,9 @@ create function proof.record() returns trigger language plpgsql as $$
 declare
     r record;
 begin
+    if tg_op = 'UPDATE' and old.status = 'approved' and new.status = 'approved' and old.attempt = new.attempt then
+        return null; -- another place in the queue
+    end if;
     if tg_op = 'DELETE' then r := old; else r := new; end if;
     insert into proof.history (
         place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
@@ -133,7 +136,7 @@ declare
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
-                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
+                             'turns', 'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_claim, test_fair, test_finish, test_running, test_waiting, test_workers
 from tests.sql import test_interleavings as meet
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
@@ -113,6 +113,15 @@ BUGS = [
     Bug("a beat that waits for the disk", "beat", "'off', true", "'on', true",
         alone(test_workers.test_a_beat_commits_without_waiting_for_the_disk)),
     Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
+    Bug("an owner's waiting jobs do not count", "next_turn", "v_last + 1", "v_turn", alone(test_fair.test_owners_take_turns)),
+    Bug("the lane's turn stands still", "claim", "set turn = v_turn where", "set turn = t.turn where",
+        alone(test_fair.test_a_late_owner_does_not_catch_up)),
+    Bug("a delayed job has no turn", "promote", "perform lanework.take_turns(v_ids, v_types);", "",
+        alone(test_fair.test_a_delayed_job_takes_its_turn_when_it_is_due)),
+    Bug("a plain lane keeps turns", "turn_again", "and t.fair_lane = p_lane", "",
+        alone(test_fair.test_a_lane_with_a_queue_becomes_plain)),
+    Bug("priority crosses owners", "next_turn", "greatest(v_turn, v_last + 1)", "greatest(v_turn, v_last + 1 + p_rank)",
+        lambda engine, _: test_fair.test_priority_orders_the_jobs_of_one_owner_only(engine, tuple(range(-40, 41)))),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
 ]  # fmt: skip

@@ -138,8 +138,9 @@ begin
               and (j.turn, j.rank, j.created_at, j.id) > (r.turn, r.rank, r.at, r.id) and j.version <= r.version
             order by j.turn, j.rank, j.created_at, j.id limit 1) h
         where cardinality(p_type) = 1
-           or exists (select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name)
-              and lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0
+           or exists (
+              select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name
+                and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0)
         order by h.turn, h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
@@ -167,10 +168,12 @@ begin
     else
         -- Each range gives at most v_each rows; beyond the last row of a range that may have more, nothing is taken: order
         -- holds, and the next call goes on from there.
-        v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 2);
+        v_each := greatest(ceil(16.0 * v_free / v_heads)::int, 2);
         with ranges as (
             -- the range with the first job of all may give as many as are wanted: often it has them all
-            select live.n, case when live.n = v_live[1] then v_free else v_each end as quota, r.*, coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) as room
+            select live.n, case when live.n = v_live[1] then v_free else v_each end as quota, r.*,
+                   case when t.concurrency is null then v_free
+                       else coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) end as room
             from unnest(v_live) as live(n)
             cross join lateral (select p_type[n] as type, p_version[n] as version, p_turn[n] as turn, p_rank[n] as rank, p_at[n] as at, p_id[n] as id,
                        p_below_turn[n] as below_turn, p_below[n] as below) r

@@ -49,16 +49,16 @@ language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 declare
-    j record;
+    r record;
 begin
     if not exists (select from lanework.job_types t where t.id = any (p_types) and t.fair_lane <> 0) then return; end if;
-    for j in
+    for r in
         select j.id, j.owner, j.rank, t.fair_lane from lanework.jobs j join lanework.job_types t on t.id = j.type_id
         where j.id = any (p_ids) and j.status = 'approved' and j.turn = 0 and t.fair_lane <> 0
         order by j.rank, j.created_at, j.id
     loop
-        update lanework.jobs x set turn = lanework.next_turn(j.fair_lane, j.owner, j.rank), lane_id = j.fair_lane
-        where x.id = j.id and x.status::text = 'approved';
+        update lanework.jobs x set turn = lanework.next_turn(r.fair_lane, r.owner, r.rank), lane_id = r.fair_lane
+        where x.id = r.id and x.status::text = 'approved';
     end loop;
 end $$;
 
