@@ -19,6 +19,7 @@ from lanework._hinting import Hinter, target
 from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
+from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
@@ -28,6 +29,7 @@ from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.explanations import Explanation
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
@@ -195,6 +197,13 @@ class Lanework(Declares):
 
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
+
+    def explain(self, job_id: int) -> Explanation:
+        """The one reason why it is not running now, and what would change it."""
+        return self._run(explain(job_id))
+
+    async def aexplain(self, job_id: int) -> Explanation:
+        return await self._arun(explain(job_id))
 
     def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
         """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""

@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lanework._store import lanes as store
+from lanework._store.explanations import explain_lane
 from lanework._store.verb import Row, Verb
 from lanework.errors import ConfigError, InvalidLane, LaneNotFound
+from lanework.explanations import Brake
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
@@ -94,6 +96,13 @@ class Lanes:
 
     async def aset(self, name: str, *, by: str = "operator", **values: Any) -> LaneChange:
         return _change(name, await self._app._arun(_set(name, values, by, create=False)))
+
+    def explain(self, name: str) -> Brake:
+        """The one reason why it does not start more than it does."""
+        return self._app._run(explain_lane(name))
+
+    async def aexplain(self, name: str) -> Brake:
+        return await self._app._arun(explain_lane(name))
 
     def drain(self, name: str, *, by: str = "operator") -> LaneChange:
         """Nothing more starts; running jobs finish."""

@@ -127,7 +127,8 @@ class Worker:
         self.worker_id = await self.keeper.run(
             start_worker(
                 name=self.name, host=socket.gethostname(), pid=os.getpid(), ttl=self.settings.expiry,
-                lanes=self.lane_names or [], types=list(self._types), info={"max_jobs": self.settings.max_jobs},
+                lanes=self.lane_names or [], types=list(self._types),
+                info={"max_jobs": self.settings.max_jobs, "versions": self._versions},
             )
         )  # fmt: skip
         self.guard.hello(self.worker_id)

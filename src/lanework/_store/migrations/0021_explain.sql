@@ -131,3 +131,274 @@ begin
       and not exists (select from lanework.jobs w where w.status = 'approved' and w.turn < 0 and w.lane_id = n.lane_id);
     return v_changed;
 end $$;
+
+-- Why does it not run? ----------------------------------------------------------------------------------------------------
+
+-- One answer: a reason by its code, the same in words, what it waits for and who holds that (`noun:name`, as in the audit log),
+-- until when at the latest if that is known, and what would change it.
+create type lanework.explanation as (
+    reason text, text text, waits_for text[], holders text[], until timestamptz, remedy text
+);
+
+create function lanework.because(
+    p_reason text, p_text text, p_remedy text default '', p_waits_for text[] default '{}', p_holders text[] default '{}',
+    p_until timestamptz default null
+) returns lanework.explanation language sql immutable as $$
+    select row(p_reason, p_text, p_waits_for, p_holders, p_until, p_remedy)::lanework.explanation
+$$;
+
+create function lanework.moment(p_at timestamptz) returns text
+language sql stable as $$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"') $$;
+
+-- `job:1`, `job:2` and so on in words: a few by number, the rest counted.
+create function lanework.in_words(p_names text[]) returns text
+language sql immutable as $$
+    select coalesce(string_agg(replace(x, ':', ' '), ', ' order by n) filter (where n <= 5), 'nobody')
+           || case when count(*) > 5 then format(' and %s more', count(*) - 5) else '' end
+    from unnest(p_names) with ordinality as u(x, n)
+$$;
+
+-- The jobs that run in a lane, or of one type, the oldest first: from the few claims to their jobs, never through all jobs.
+create function lanework.holders(p_lane int, p_type int) returns text[]
+language plpgsql stable
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+    return array(
+        select 'job:' || j.id
+        from lanework.claims c cross join lateral unnest(c.job_ids) x
+        cross join lateral (
+            select j.* from lanework.jobs j where j.id = x and j.claim_id = c.claim_id and j.status = 'running' offset 0) j
+        where (p_lane is null or j.lane_id = p_lane) and (p_type is null or j.type_id = p_type)
+        order by j.claimed_at, j.id limit 100);
+end $$;
+
+-- Workers that take jobs of a type (null: any) from a lane, with room or without.
+create function lanework.servers(p_lane lanework.lanes, p_type int, p_version int, p_with_room boolean) returns bigint[]
+language sql stable as $$
+    select array(
+        select w.id from lanework.workers w
+        where w.state = 'active' and w.seen_at > lanework.now() - w.ttl and (w.lanes = '{}' or p_lane.name = any (w.lanes))
+          and case when p_type is null then exists (select from lanework.job_types t where t.lane = p_lane.name and t.id = any (w.types))
+              else p_type = any (w.types) and p_version <= coalesce((w.info -> 'versions' ->> p_type::text)::int, p_version) end
+          and (not p_with_room
+               or coalesce((select u.used from lanework.lane_use u where u.lane_id = p_lane.id and u.worker_id = w.id), 0)
+                    < coalesce(p_lane.worker_slots, 10000)
+                  and coalesce((select sum(u.used) from lanework.lane_use u where u.worker_id = w.id), 0)
+                    < coalesce((w.info ->> 'max_jobs')::int, 10000))
+        order by w.id)
+$$;
+
+-- What keeps a lane as a whole from starting anything; null: nothing does.
+create function lanework.brake(p_lane lanework.lanes) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    v_holders text[];
+begin
+    if not p_lane.enabled then
+        return lanework.because('drained', format('lane %s is drained (set by %s)', p_lane.name, p_lane.set_by),
+                                format('lanework lanes resume %s', p_lane.name), array['lane:' || p_lane.name]);
+    elsif p_lane.max_slots = 0 or p_lane.worker_slots = 0 then
+        return lanework.because('no_slots', format('lane %s has no slots (set by %s)', p_lane.name, p_lane.set_by),
+                                format('lanework lanes set %s --%s 1', p_lane.name, case when p_lane.max_slots = 0 then 'max-slots' else 'worker-slots' end),
+                                array['lane:' || p_lane.name]);
+    elsif not exists (select from lanework.workers w where w.state = 'active' and w.seen_at > lanework.now() - w.ttl) then
+        return lanework.because('no_worker', 'no worker is alive', 'lanework worker module:app', array['worker']);
+    elsif lanework.servers(p_lane, null, 0, false) = '{}' then
+        return lanework.because('unserved', format('no worker serves a job type of lane %s', p_lane.name),
+                                format('start a worker for lane %s whose application declares its job types', p_lane.name), array['worker']);
+    elsif (select coalesce(sum(u.used), 0) from lanework.lane_use u where u.lane_id = p_lane.id) >= p_lane.max_slots then
+        v_holders := lanework.holders(p_lane.id, null);
+        return lanework.because('full', format('all %s slots of lane %s are in use: %s', p_lane.max_slots, p_lane.name, lanework.in_words(v_holders)),
+                                format('wait, or lanework lanes set %s --max-slots %s', p_lane.name, p_lane.max_slots + 1),
+                                array['lane:' || p_lane.name], v_holders);
+    elsif lanework.servers(p_lane, null, 0, true) = '{}' then
+        v_holders := lanework.holders(p_lane.id, null);
+        return lanework.because('workers_full', format('every worker of lane %s runs as many jobs as it may: %s', p_lane.name, lanework.in_words(v_holders)),
+                                'wait, start another worker, or raise worker_slots or LANEWORK_MAX_JOBS', array['worker'], v_holders);
+    end if;
+    return null;
+end $$;
+
+create function lanework.type_brake(p_type lanework.job_types) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    v_holders text[];
+begin
+    if p_type.concurrency = 0 then
+        return lanework.because('type_full', format('type %s may not run: its concurrency is 0', p_type.name), 'raise its concurrency', array['type:' || p_type.name]);
+    elsif (select coalesce(sum(u.used), 0) from lanework.type_use u where u.type_id = p_type.id) >= p_type.concurrency then
+        v_holders := lanework.holders(null, p_type.id);
+        return lanework.because('type_full', format('%s of type %s may run at once, and do: %s', p_type.concurrency, p_type.name, lanework.in_words(v_holders)),
+                                'wait, or raise its concurrency', array['type:' || p_type.name], v_holders);
+    end if;
+    return null;
+end $$;
+
+-- How many jobs of the lane start before this one; counted up to p_most.
+create function lanework.jobs_before(j lanework.jobs, p_lane text, p_most int default 1000) returns int
+language plpgsql stable
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+begin
+    return (
+        select count(*) from (
+            select from lanework.job_types t
+            cross join lateral (
+                select from lanework.jobs x
+                where x.status = 'approved' and x.type_id = t.id and (x.turn, x.rank, x.created_at, x.id) < (j.turn, j.rank, j.created_at, j.id)
+                order by x.turn, x.rank, x.created_at, x.id limit p_most) x
+            where t.lane = p_lane limit p_most) b);
+end $$;
+
+create function lanework.explain_waiting(j lanework.jobs) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    t lanework.job_types%rowtype;
+    l lanework.lanes%rowtype;
+    a lanework.attempts%rowtype;
+    e lanework.explanation;
+    v_names text[];
+    v_before int;
+    v_now timestamptz := lanework.now();
+begin
+    select * into t from lanework.job_types x where x.id = j.type_id;
+    select * into l from lanework.lanes x where x.name = t.lane;
+    if j.status = 'scheduled' then
+        select * into a from lanework.attempts x where x.job_id = j.id and x.attempt = j.attempt;
+        return lanework.because(
+            case when a.outcome = 'retry' then 'retry' when a.outcome = 'snooze' then 'snoozed' else 'delayed' end,
+            case when a.outcome = 'retry' then format('attempt %s failed (%s: %s); it is tried again at %s', j.attempt, a.error_class, left(a.error, 200), lanework.moment(j.run_at))
+                 when a.outcome = 'snooze' then format('its handler has put it off until %s', lanework.moment(j.run_at))
+                 else format('it is to start at %s', lanework.moment(j.run_at)) end
+            || case when j.run_at <= v_now then '; that has come: the next poll makes it claimable' else '' end,
+            'wait until then', array['time'], '{}', j.run_at);
+    elsif j.blocked_on = 'session' then
+        v_names := array(
+            select 'job:' || x.id from lanework.jobs x
+            where x.session = j.session and x.id <> j.id
+              and (x.status in ('approved', 'running', 'scheduled') or x.blocked_on = 'children' or x.status = 'blocked' and x.blocked_on = 'session' and x.id < j.id)
+            order by x.status <> 'running', x.id limit 100);
+        return lanework.because('session', case when v_names = '{}' then format('session %s is free: the next sweep lets it go', j.session)
+                                    else format('session %s runs one job at a time, and has an earlier one: %s', j.session, lanework.in_words(v_names)) end,
+                                'it starts when the earlier jobs of its session have ended', array['session:' || j.session], v_names);
+    elsif j.blocked_on = 'children' then
+        v_names := array(select 'job:' || x.id from lanework.jobs x where x.parent = j.id order by x.status <> 'running', x.id limit 100);
+        return lanework.because('children', case when v_names = '{}' then 'its children have ended: the next sweep lets it go'
+                                    else format('it waits for its children: %s', lanework.in_words(v_names)) end,
+                                'it goes on when they have ended; explain one of them', v_names, v_names);
+    elsif j.status <> 'approved' then
+        return lanework.because(j.status::text, format('it is %s', j.status), '', array_remove(array[j.blocked_on], null));
+    end if;
+    if l.enabled and l.max_slots is distinct from 0 and l.worker_slots is distinct from 0 and lanework.servers(l, j.type_id, j.version, false) = '{}'
+       and exists (select from lanework.workers w where w.state = 'active' and w.seen_at > v_now - w.ttl) then
+        if lanework.servers(l, j.type_id, 0, false) <> '{}' then
+            return lanework.because('version', format('no worker knows version %s of the arguments of %s', j.version, t.name),
+                                    'start a worker with the newer code', array['worker']);
+        end if;
+        return lanework.because('unserved', format('no worker serves type %s in lane %s', t.name, t.lane),
+                                format('start a worker for lane %s whose application declares %s', t.lane, t.name), array['worker']);
+    end if;
+    e := lanework.brake(l);
+    if e.reason is not null then return e; end if;
+    e := lanework.type_brake(t);
+    if e.reason is not null then return e; end if;
+    v_before := lanework.jobs_before(j, t.lane);
+    if v_before > 0 then
+        return lanework.because('behind', format('%s before it in lane %s%s', case when v_before = 1 then '1 job starts' when v_before >= 1000 then '1000 jobs or more start' else v_before || ' jobs start' end,
+                                                 t.lane, case when l.fair then ', whose owners take turns' else '' end),
+                                format('wait, raise its priority, or give lane %s more slots', t.lane), array['lane:' || t.lane]);
+    end if;
+    return lanework.because('next', format('nothing holds it: it is the next in lane %s%s', t.lane, case when j.suspect then ', and will run alone in a process' else '' end),
+                            format('it starts within one poll (%s ms)', l.poll_interval_ms), array['worker']);
+end $$;
+
+-- The one reason why a job is not running now, and what would change it.
+create function lanework.explain(p_job bigint)
+returns table (
+    job_id bigint, status lanework.job_status, reason text, text text, waits_for text[], holders text[], until timestamptz, remedy text
+)
+language plpgsql stable as $$
+#variable_conflict use_column
+declare
+    j lanework.jobs%rowtype;
+    d record;
+    e lanework.explanation;
+begin
+    select * into j from lanework.jobs x where x.id = p_job;
+    if not found then
+        -- finished, unless it has moved while we looked
+        select x.status, x.finished_at, x.error_class, x.error, x.partial into d from lanework.all_jobs x where x.id = p_job;
+        if not found then
+            raise exception 'there is no job %', p_job using errcode = 'LW310';
+        end if;
+        j.status := d.status;
+        e := case d.status
+            when 'failed' then lanework.because('failed', format('it has failed (%s: %s)', d.error_class, left(d.error, 200)), 'see its attempts; then retry it')
+            else lanework.because(d.status::text, format('it has %s at %s', case when d.status = 'completed' then 'completed' else 'been cancelled' end, lanework.moment(d.finished_at))) end;
+    elsif j.status = 'running' then
+        select w.name into d from lanework.workers w where w.id = j.worker_id;
+        e := lanework.because(
+            'running', format('it runs, attempt %s, on worker %s (%s) since %s', j.attempt, j.worker_id, coalesce(d.name, 'unknown'), lanework.moment(j.claimed_at))
+                       || coalesce((select format('; asked to stop (%s)', s.kind) from lanework.stops s where s.job_id = j.id), ''),
+            '', '{}', array['worker:' || j.worker_id]);
+    else
+        e := lanework.explain_waiting(j);
+    end if;
+    return query select p_job, j.status, e.reason, e.text, e.waits_for, e.holders, e.until, e.remedy;
+end $$;
+
+-- A lane's brake: the one reason why it does not start more than it does.
+create function lanework.explain_lane(p_lane text)
+returns table (lane text, reason text, text text, waits_for text[], holders text[], until timestamptz, remedy text)
+language plpgsql stable as $$
+#variable_conflict use_column
+declare
+    l lanework.lanes%rowtype;
+    t lanework.job_types%rowtype;
+    e lanework.explanation;
+    v_waiting int[];
+    v_full text[];
+    v_blocked text;
+begin
+    select * into l from lanework.lanes x where x.name = p_lane;
+    if not found then
+        raise exception 'there is no lane %', quote_literal(p_lane) using errcode = 'LW321';
+    end if;
+    e := lanework.brake(l);
+    if e.reason is null then
+        v_waiting := array(
+            select x.id from lanework.job_types x
+            where x.lane = p_lane and exists (select from lanework.jobs j where j.status = 'approved' and j.type_id = x.id offset 0) order by x.id);
+        for t in select x.* from lanework.job_types x where x.id = any (v_waiting) order by x.name loop
+            e := lanework.type_brake(t);
+            if e.reason is not null then
+                v_full := v_full || t.name;
+            elsif lanework.servers(l, t.id, 0, false) = '{}' then
+                e := lanework.because('unserved', format('no worker serves type %s, which has jobs waiting', t.name),
+                                      format('start a worker whose application declares %s', t.name), array['worker']);
+            end if;
+            exit when e.reason is null; -- a type that could start: the lane goes on
+        end loop;
+        if v_waiting = '{}' then
+            select x.key into v_blocked from lanework.blocked_keys(p_lane) x limit 1;
+            e := case when v_blocked is null then lanework.because('empty', format('nothing waits in lane %s', p_lane), 'submit a job')
+                 else lanework.because('blocked', format('every waiting job of lane %s waits for something else, most of those looked at for %s', p_lane, v_blocked),
+                                       'explain one of them', array[v_blocked]) end;
+        elsif e.reason is null then
+            e := lanework.because('open', format('nothing holds lane %s: it starts jobs as slots become free', p_lane));
+        end if;
+    end if;
+    return query select p_lane, e.reason, e.text, e.waits_for, e.holders, e.until, e.remedy;
+end $$;
+
+-- What the first jobs of a lane that are not claimable wait for, the most frequent first; at most 1000 jobs are looked at.
+create function lanework.blocked_keys(p_lane text) returns table (key text, jobs int)
+language plpgsql stable as $$
+begin
+    return query
+    select coalesce(x.blocked_on, x.status::text), count(*)::int
+    from (select j.blocked_on, j.status from lanework.jobs j join lanework.job_types t on t.id = j.type_id
+          where t.lane = p_lane and j.status in ('blocked', 'scheduled', 'pending', 'awaiting_approval') limit 1000) x
+    group by 1 order by 2 desc, 1;
+end $$;
