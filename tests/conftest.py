@@ -39,6 +39,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "pg(*majors): run on these versions of PostgreSQL only, whatever --pg says")
+    config.addinivalue_line("markers", "direct(why): needs a session of its own on the server; left out with --through")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--through"):
+        for item in items:
+            if (mark := item.get_closest_marker("direct")) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"not through a pooler: {mark.args[0]}"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -45,7 +45,8 @@ class Pooler:
 
     def _configuration(self, mode: str, pool: int) -> str:
         to = conninfo_to_dict(self._server.dsn)
-        password = Path(to["passfile"]).read_text().strip().rpartition(":")[2]
+        self._passfile = str(to["passfile"])
+        password = Path(self._passfile).read_text().strip().rpartition(":")[2]
         return "\n".join([
             "[databases]", f"* = host={to['host']} port={to['port']} user={to['user']} password={password}",
             "[pgbouncer]", f"listen_addr = 127.0.0.1\nlisten_port = {self.port}", "unix_socket_dir =", "auth_type = any",
@@ -56,7 +57,7 @@ class Pooler:
     def dsn(self, direct: str) -> str:
         """The way through the pooler to the database of a direct DSN."""
         database = conninfo_to_dict(direct)["dbname"]
-        return f"postgresql://lanework@127.0.0.1:{self.port}/{database}?sslmode=disable"
+        return f"postgresql://lanework@127.0.0.1:{self.port}/{database}?sslmode=disable&passfile={self._passfile}"
 
     def _wait(self) -> None:
         until = time.monotonic() + 20

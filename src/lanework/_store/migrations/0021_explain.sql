@@ -402,3 +402,41 @@ begin
           where t.lane = p_lane and j.status in ('blocked', 'scheduled', 'pending', 'awaiting_approval') limit 1000) x
     group by 1 order by 2 desc, 1;
 end $$;
+
+-- What each lane has in it, for a screen: counted up to p_most of each kind, so that a million queued jobs cost no more than
+-- ten thousand. `oldest` is the oldest of the claimable ones that were counted.
+create function lanework.queues(p_most int default 10000)
+returns table (lane text, waiting int, delayed int, blocked int, running int, oldest timestamptz)
+language plpgsql stable
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+#variable_conflict use_column
+begin
+    return query
+    with later as materialized (
+        select j.type_id from lanework.jobs j where j.status = 'scheduled' order by j.run_at, j.id limit p_most
+    ), held as materialized (
+        select x.type_id from (
+            (select j.type_id from lanework.jobs j where j.status = 'blocked' and j.blocked_on = 'session' order by j.session, j.id limit p_most)
+            union all
+            (select j.type_id from lanework.waits w cross join lateral (
+                select j.type_id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
+             limit p_most)) x
+    ), busy as materialized (
+        select j.lane_id from lanework.claims c cross join lateral unnest(c.job_ids) x
+        cross join lateral (select j.lane_id from lanework.jobs j where j.id = x and j.claim_id = c.claim_id and j.status = 'running' offset 0) j
+        limit p_most
+    )
+    select l.name, w.n,
+           (select count(*)::int from later x join lanework.job_types t on t.id = x.type_id where t.lane = l.name),
+           (select count(*)::int from held x join lanework.job_types t on t.id = x.type_id where t.lane = l.name),
+           (select count(*)::int from busy x where x.lane_id = l.id), w.oldest
+    from lanework.lanes l
+    cross join lateral (
+        select count(*)::int as n, min(x.created_at) as oldest from (
+            select j.created_at from lanework.job_types t
+            cross join lateral (
+                select j.created_at from lanework.jobs j where j.status = 'approved' and j.type_id = t.id
+                order by j.turn, j.rank, j.created_at, j.id limit p_most) j
+            where t.lane = l.name limit p_most) x) w;
+end $$;
