@@ -5,10 +5,10 @@
     pg, pg18, pg15    the session's server behind them, or one of that version; do not stop it
     private_server    a factory of servers of one's own, to stop, kill and restart
     data_folder       a temporary folder that an embedded server can use
-
     pooled            the DSN of `database` through PgBouncer in transaction mode; skips where it is not installed
 
-`--through=pgbouncer` lets `database` itself go through it, for all tests. `--pg=15|18|all` (or `LANEWORK_TEST_PG`) says on which version; the default is 18. `@pytest.mark.pg(18)` pins a test.
+`--through=pgbouncer` lets `database` itself go through it, for all tests.
+`--pg=15|18|all` (or `LANEWORK_TEST_PG`) says on which version; the default is 18. `@pytest.mark.pg(18)` pins a test.
 """
 
 from __future__ import annotations

@@ -506,7 +506,8 @@ def test_status_counts_so_far_and_no_further(cli: Cli, submit: Callable[..., lis
     assert cli("status") == 0
     assert re.search(r"^quick +0/1 +2 +\S+ s +0 +1 +no worker", cli.out, re.M), cli.out
     assert re.search(r"^slow +0/1 +0 +1 +0 +no worker", cli.out, re.M), cli.out
-    sql("insert into lanework.jobs (type_id, status) select min(id), 'approved' from lanework.job_types, generate_series(1, 10001) n group by n")
+    many = "select min(id), 'approved' from lanework.job_types, generate_series(1, 10001) n group by n"
+    sql(f"insert into lanework.jobs (type_id, status) {many}")
     assert cli("status") == 0 and re.search(r"^quick +0/1 +10,000\+ ", cli.out, re.M), cli.out
     assert [cli.json("status")[name] for name in ("counted_to", "running_total")] == [10_000, 0]
     assert {lane["name"]: lane["waiting"] for lane in cli.json("status")["lanes"]}["quick"] == 10_000

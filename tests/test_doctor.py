@@ -104,7 +104,9 @@ def test_a_pool_smaller_than_the_slots(app: Lanework, sql: Engine, doctor: Docto
     assert found(doctor(), "pools") == []
 
 
-def test_the_inventory_of_a_real_worker(app: Lanework, doctor: Doctor) -> None:
+def test_a_real_worker(app: Lanework, sql: Engine, doctor: Doctor) -> None:
+    """Its connections by what they are for, and what it says about itself."""
+
     async def main() -> list[str]:
         async with app, app.worker():
             for _ in range(100):
@@ -117,16 +119,7 @@ def test_the_inventory_of_a_real_worker(app: Lanework, doctor: Doctor) -> None:
     seen = {line.partition(":")[0]: line for line in asyncio.run(main())}
     assert {"worker", "guard", "listen", "client"} <= set(seen)
     assert "1 open" in seen["guard"] and "at most 1 in each of 1 worker (heartbeats and maintenance)" in seen["guard"]
-
-
-def test_the_real_workers_clock_is_right(app: Lanework, sql: Engine) -> None:
-    async def main() -> None:
-        async with app, app.worker():
-            pass
-
-    asyncio.run(main())
-    info = sql.one("select info from lanework.workers")
-    assert set(info) >= {"clock", "connections", "max_jobs", "versions"}
+    assert set(sql.one("select info from lanework.workers")) >= {"clock", "connections", "max_jobs", "versions"}
     (off,) = sql.rows("select extract(epoch from started_at)::float8 - (info ->> 'clock')::float8 as s from lanework.workers")
     assert abs(off["s"]) < engine.SKEW
 
@@ -174,15 +167,15 @@ def test_a_pooler(
             again = in_mode("transaction")
             assert found(doctor(again), "pooler") == []
             assert found(doctor(again), "pooler", "ok") == ["transactions go through it"]
-            db.execute(f"alter role lanework in database {db.info.dbname} set default_transaction_isolation = serializable".encode())
+            db.execute(
+                f"alter role lanework in database {db.info.dbname} set default_transaction_isolation = serializable".encode()
+            )
             (wrong,) = found(doctor(in_mode("transaction")), "pooler", "error")
             assert "begin as serializable: claims are refused" in wrong
         finally:
             db.execute(f"alter role lanework in database {db.info.dbname} reset all".encode())
 
 
-def test_a_pooler_that_takes_no_transactions(
-    app: Lanework, in_mode: Callable[[str], str], doctor: Callable[..., Any]
-) -> None:
+def test_a_pooler_that_takes_no_transactions(app: Lanework, in_mode: Callable[[str], str], doctor: Callable[..., Any]) -> None:
     (wrong,) = found(doctor(in_mode("statement")), "pooler", "error")
     assert wrong.startswith("the pooler refuses transactions")

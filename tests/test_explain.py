@@ -86,7 +86,8 @@ def test_lane_drained(house: House) -> None:
 @pytest.mark.parametrize("setting", ["max_slots", "worker_slots"])
 def test_lane_without_slots(house: House, setting: str) -> None:
     house.worker("read")
-    house.app.lanes.set("books", **{setting: 0})
+    values: dict[str, Any] = {setting: 0}
+    house.app.lanes.set("books", **values)
     found = house.why(house.read.submit())
     assert (found.reason, found.remedy) == ("no_slots", f"lanework lanes set books --{setting.replace('_', '-')} 1")
     assert house.brake().reason == "no_slots"
@@ -225,7 +226,8 @@ def test_children(house: House) -> None:
     parent = house.read.submit()
     (claim,) = house.claim(worker)
     rows = house.engine.rows(
-        "select child_id from lanework.submit_children(%s, %s, %s, '{a,b}', 'read', '{\"{}\",\"{}\"}', 1, null, 0, null, null)", *claim
+        "select child_id from lanework.submit_children(%s, %s, %s, '{a,b}', 'read', '{\"{}\",\"{}\"}', 1, null, 0, null, null)",
+        *claim,
     )
     house.engine.settle(worker, claim, action="wait")
     found = house.why(parent)

@@ -235,6 +235,7 @@ class Lanework(Declares):
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
+            "polling_only": any(worker["state"] == "running" and not worker["listening"] for worker in here),
             "here": here,
         }
 

@@ -29,7 +29,8 @@ class Claim(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A piece of the claim index: one type from a position (exclusive) up to a rank (exclusive); of a plain lane, unless turns are given."""
+    """A piece of the claim index: one type from a position (exclusive) up to a rank (exclusive). Of a plain lane, unless turns are
+    given."""
 
     type: int
     after: tuple[int, datetime, int] = TOP
@@ -40,7 +41,7 @@ class Range(NamedTuple):
 
 
 def connect(dsn: str, **options: Any) -> Connection:
-    return psycopg.connect(dsn, autocommit=True, row_factory=dict_row, **options)
+    return psycopg.connect(dsn, autocommit=True, row_factory=dict_row, prepare_threshold=None, **options)
 
 
 def columns(claims: Iterable[Claim]) -> tuple[list[int], list[int], list[uuid.UUID]]:
@@ -130,7 +131,8 @@ class Engine:
             worker, lane, call or next(numbers), no or next(numbers), claim_id or uuid.uuid4(), want, used,
             list(capped), list(capped.values()),
             [r.type for r in ranges], [r.version for r in ranges], [r.turn for r in ranges], [r.after[0] for r in ranges],
-            [r.after[1] for r in ranges], [r.after[2] for r in ranges], [r.below_turn for r in ranges], [r.below for r in ranges], *ended,
+            [r.after[1] for r in ranges], [r.after[2] for r in ranges], [r.below_turn for r in ranges],
+            [r.below for r in ranges], *ended,
         )  # fmt: skip
 
     def completed(self, worker: int, *claims: Claim, result: Any = None) -> int:

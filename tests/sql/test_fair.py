@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def align(engine: Engine, limit: int = 1000) -> int:
     return int(engine.one("select lanework.align_turns(%s)", limit))
 
 
-def submit(engine: Engine, owners: str, type: str = "t", **options: object) -> list[int]:
+def submit(engine: Engine, owners: str, type: str = "t", **options: Any) -> list[int]:
     """One job for each letter, owned by it."""
     return [engine.enqueue(type, owner=owner, **options) for owner in owners]
 
@@ -219,7 +220,8 @@ def test_children_take_turns(engine: Engine) -> None:
     submit(engine, "a")
     (parent,) = one_by_one(engine, worker, lane, types, 1)
     engine.rows(
-        "select * from lanework.submit_children(%s, %s, %s, '{x,y,z}', 't', '{\"{}\",\"{}\",\"{}\"}', 1, null, 0, null, null)", *parent
+        "select * from lanework.submit_children(%s, %s, %s, '{x,y,z}', 't', '{\"{}\",\"{}\",\"{}\"}', 1, null, 0, null, null)",
+        *parent,
     )
     submit(engine, "b")
     assert owners(engine, worker, lane, types, 4, used=1) == "abaa"
@@ -240,7 +242,8 @@ def test_no_cost_grows_with_the_owners(database: str) -> None:
         lane, (kind,), worker = fair(engine), kinds(engine, "l", "t"), engine.worker()
         engine.rows(
             """insert into lanework.jobs (type_id, status, owner, lane_id, turn)
-               select %s, 'approved', 'o' || n %% 5000, %s, -2000000000 + n / 5000 from generate_series(0, 99999) n""", kind, lane)  # fmt: skip
+               select %s, 'approved', 'o' || n %% 5000, %s, -2000000000 + n / 5000
+               from generate_series(0, 99999) n""", kind, lane)  # fmt: skip
         claim = """select * from lanework.claim(%s, %s, %s, %s, gen_random_uuid(), 10, 0, '{}', '{}', array[%s], '{1}',
                    '{-2147483648}', '{-32768}', '{1970-01-01}', '{0}', '{1}', '{0}')"""
         for no in (1, 2):  # the first time reads the catalogue, too

@@ -64,9 +64,9 @@ class Positions:
         """Remembers how far these went; positions move on to where an earlier claim was."""
         last: dict[tuple[int, Place], Key] = {}
         for row in claimed:
-            place, key = (row.type_id, (row.turn, row.rank)), (row.created_at, row.id)
-            if place not in last or key > last[place]:
-                last[place] = key
+            where, key = (row.type_id, (row.turn, row.rank)), (row.created_at, row.id)
+            if where not in last or key > last[where]:
+                last[where] = key
         self._recent.append(last)
         if len(self._recent) > LAG:
             for (type_id, place), key in self._recent.popleft().items():

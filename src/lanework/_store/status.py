@@ -19,7 +19,7 @@ class Overview(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """What a lane has in it. `oldest` is how many seconds its oldest claimable job has waited; `brake` the code of what holds it."""
+    """What a lane has in it. `oldest` is how many seconds its oldest claimable job has waited; `brake`: what holds it."""
 
     lane: str
     waiting: int

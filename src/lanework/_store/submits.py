@@ -65,7 +65,8 @@ def prepare_bulk(handler: Handler, count: int, options: Options) -> Verb[Bulk]:
             status, blocked_on = "blocked", "session"
         tries = options.max_tries or max_tries
         shared = [
-            now, when, deadline, status, type_id, fair_lane or None, rank, handler.version, tries, options.owner, session, blocked_on
+            now, when, deadline, status, type_id, fair_lane or None, rank, handler.version, tries,
+            options.owner, session, blocked_on,
         ]  # fmt: skip
         columns = "\t".join(map(_field, shared))
         turns = _turns(turn if status == "approved" else 0, count)

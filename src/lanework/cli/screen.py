@@ -15,7 +15,8 @@ from lanework.reports import WorkerInfo
 T = TypeVar("T")
 #: What holds a lane, in a word; `lanework lanes explain` says more.
 BRAKES = {
-    "no_worker": "no worker", "unserved": "no worker", "workers_full": "workers full", "type_full": "types full", "frozen": "frozen",
+    "no_worker": "no worker", "unserved": "no worker", "workers_full": "workers full", "type_full": "types full",
+    "frozen": "frozen",
 }  # fmt: skip
 
 

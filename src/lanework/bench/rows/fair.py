@@ -21,8 +21,8 @@ def _drain(bench: Bench) -> Section:
     for number in range(bench.sizes.rounds):
         if number and bench.late():
             break
-        for fair in rates:
-            rates[fair].append(_rate(bench, fair))
+        for fair, measured in rates.items():
+            measured.append(_rate(bench, fair))
     plain, turns = max(rates[False]), max(rates[True])
     title = f"Drain of {bench.sizes.ordered_jobs:,} no-op jobs of {OWNERS} owners, one worker process"
     return Section(title, [

@@ -56,8 +56,12 @@ def lanes(it: Patient) -> Iterator[Finding]:
         yield Finding(WARNING, "lanes", what, f"start a worker with --lanes {name}, or move its job types to another lane")
     for slots, kinds in run(it.conn, status.default_lane()):
         if slots is not None and len(kinds) > slots:
-            what = f"{count(len(kinds), 'job type')} without a lane share {count(slots, 'slot')} of lane default, and jobs wait there"
-            yield Finding(WARNING, "types", f"{what}: {_names(kinds)}", "give them lanes of their own: @app.job(lane=…), or more slots")
+            what = (
+                f"{count(len(kinds), 'job type')} without a lane share {count(slots, 'slot')} of lane default, and jobs wait there"
+            )
+            yield Finding(
+                WARNING, "types", f"{what}: {_names(kinds)}", "give them lanes of their own: @app.job(lane=…), or more slots"
+            )
 
 
 def _names(names: list[str]) -> str:
@@ -75,8 +79,11 @@ def clocks(it: Patient) -> Iterator[Finding]:
 def pools(it: Patient) -> Iterator[Finding]:
     for worker, name, size, slots in run(it.conn, status.pools())[:MOST]:
         if slots > size:
-            what = f"worker {worker} ({name}) may run {slots:,} jobs at once, and those in ctx.transaction() share {count(size, 'connection')}"
-            yield Finding(WARNING, "pools", what, "raise LANEWORK_CONNECTIONS there, if they wait for each other; or lower worker_slots")
+            what = f"worker {worker} ({name}) may run {slots:,} jobs at once"
+            what += f", and those in ctx.transaction() share {count(size, 'connection')}"
+            yield Finding(
+                WARNING, "pools", what, "raise LANEWORK_CONNECTIONS there, if they wait for each other; or lower worker_slots"
+            )
     living = run(it.conn, status.crew()).living
     for pool in run(it.conn, status.connections()):
         size, purpose = PURPOSES.get(pool.name, (0, "others"))

@@ -56,7 +56,8 @@ def _record(story: Story) -> dict[str, Any]:
 def _lines(story: Story) -> list[str]:
     job = story.job
     facts = {
-        "job": f"{job.id}  {job.type}", "status": state(job), "why": story.why.text if story.why else "", "lane": job.lane, "priority": job.priority, "owner": job.owner,
+        "job": f"{job.id}  {job.type}", "status": state(job),
+        "why": story.why.text if story.why else "", "lane": job.lane, "priority": job.priority, "owner": job.owner,
         "tags": ", ".join(job.tags), "submitted": moment(job.created_at), "due": moment(job.run_at),
         "started": moment(job.claimed_at), "ended": moment(job.finished_at), "took": took(job),
         "must end by": moment(job.deadline), "attempt": job.attempt or "",
