@@ -189,13 +189,118 @@ language sql stable as $$
         order by w.id)
 $$;
 
+-- An operator's drain of everything, or a freeze of the lane.
+create function lanework.hold_of(p_lane text) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    h record;
+begin
+    if to_regclass('lanework.drains') is null then return null; end if;
+    select d.by, d.reason, d.at into h from lanework.drains d;
+    if found then
+        return lanework.because('all_drained', format('everything is drained by %s since %s', h.by, lanework.moment(h.at)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
+                                'lanework lanes resume --all', array['drain'], array['operator:' || h.by]);
+    end if;
+    select f.id, f.by, f.reason, f.job_id, f.until into h from lanework.freezes f where f.lane = p_lane and lanework.holds(f) order by f.id limit 1;
+    if found then
+        return lanework.because(
+            'frozen', format('lane %s is frozen by %s', p_lane, coalesce('job ' || h.job_id, h.by)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
+            case when h.job_id is null then format('lanework lanes thaw %s', h.id) else 'it ends with that job' end,
+            array['lane:' || p_lane], array[coalesce('job:' || h.job_id, 'operator:' || h.by)], h.until);
+    end if;
+    return null;
+end $$;
+
+-- A permit, a rate or a budget, named as in `blocked_on`; null: it has room.
+create function lanework.limit_brake(p_key text, p_job bigint) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    v_name text := substr(p_key, strpos(p_key, ':') + 1);
+    v_now timestamptz := lanework.now();
+    v_held bigint;
+    v_holders text[];
+    r record;
+begin
+    if to_regclass('lanework.permits') is null then return null; end if;
+    if p_key like 'permit:%' then
+        select p.id, p.capacity into r from lanework.permits p where p.name = v_name;
+        v_held := (select coalesce(sum(u.used), 0) from lanework.permit_use u where u.permit_id = r.id)
+                + (select count(*) from lanework.permit_holds h where h.permit_id = r.id and h.expires_at > v_now);
+        if v_held < r.capacity then return null; end if;
+        v_holders := array(
+            select h.who from (
+                select 'job:' || x as who, 1 as kind, x as n from lanework.permit_use u cross join lateral unnest(u.jobs) x where u.permit_id = r.id
+                union all
+                select coalesce('job:' || h.job_id, 'holder:' || h.holder), 2, extract(epoch from h.granted_at)::bigint
+                from lanework.permit_holds h where h.permit_id = r.id and h.expires_at > v_now
+                union all
+                select 'worker:' || u.worker_id, 3, u.worker_id from lanework.permit_use u where u.permit_id = r.id and u.used > 0 and u.jobs = '{}') h
+            order by h.kind, h.n limit 100);
+        return lanework.because('permit', format('it needs permit %s, whose %s are held by %s', v_name, r.capacity, lanework.in_words(v_holders)),
+                                format('wait, or lanework permits set %s %s', v_name, r.capacity + 1), array[p_key], v_holders,
+                                (select min(h.expires_at) from lanework.permit_holds h where h.permit_id = r.id and h.expires_at > v_now));
+    elsif p_key like 'rate:%' then
+        select b.paused_until, nullif(greatest(b.requests_at, b.tokens_at), '-infinity') as next_at into r from lanework.rates b where b.name = v_name;
+        if r.paused_until > v_now then
+            return lanework.because('rate', format('rate %s is paused until %s', v_name, lanework.moment(r.paused_until)),
+                                    format('wait, or lanework rates resume %s', v_name), array[p_key], '{}', r.paused_until);
+        end if;
+        return lanework.because('rate', format('rate %s has nothing left for now', v_name), format('wait, or raise it: lanework rates set %s', v_name),
+                                array[p_key], '{}', case when r.next_at > v_now then r.next_at end);
+    elsif p_key like 'budget:%' then
+        select b.per, b.amount, lanework.budget_left(b.name) as rest, w.need into r
+        from lanework.budgets b left join lanework.budget_waits w on w.job_id = p_job where b.name = v_name;
+        return lanework.because(
+            'budget', format('budget %s has %s left of %s per %s', v_name, trim_scale(r.rest), trim_scale(r.amount), r.per) || coalesce(format(', and it needs %s', trim_scale(r.need)), ''),
+            format('raise it: lanework budgets set %s', v_name), array[p_key], '{}',
+            case when r.per <> 'total' then lanework.period_of(r.per, v_now) + ('1 ' || r.per)::interval end);
+    end if;
+    return null;
+end $$;
+
+-- The first of a type's declared limits that has no room.
+create function lanework.declared_brake(p_type lanework.job_types) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    v_key text;
+    e lanework.explanation;
+begin
+    for v_key in
+        select 'permit:' || n from jsonb_array_elements_text(coalesce(to_jsonb(p_type) -> 'permits', '[]')) n order by 1
+    loop
+        e := lanework.limit_brake(v_key, null);
+        exit when e.reason is not null;
+    end loop;
+    return e;
+end $$;
+
+-- Waiting for an estimate, or for somebody's yes.
+create function lanework.approval_brake(j lanework.jobs) returns lanework.explanation
+language plpgsql stable as $$
+declare
+    r record;
+begin
+    if to_regclass('lanework.approval_requests') is null then return null; end if;
+    if j.status = 'pending' then
+        select e.estimate_id into r from lanework.estimating e where e.job_id = j.id;
+        return lanework.because('estimating', 'what it will cost is being estimated' || coalesce(format(' by job %s', r.estimate_id), ''),
+                                'explain that job', array['estimate'], array_remove(array['job:' || r.estimate_id], null));
+    end if;
+    select q.why, q.expires_at into r from lanework.approval_requests q where q.job_id = j.id;
+    return lanework.because('approval', format('it waits for an approval: %s', r.why), format('lanework jobs approve %s', j.id), array['approval'], '{}', r.expires_at);
+end $$;
+
 -- What keeps a lane as a whole from starting anything; null: nothing does.
 create function lanework.brake(p_lane lanework.lanes) returns lanework.explanation
 language plpgsql stable as $$
 declare
     v_holders text[];
+    e lanework.explanation := lanework.hold_of(p_lane.name);
+    v_draining bigint;
 begin
-    if not p_lane.enabled then
+    if e.reason is not null then
+        return e;
+    elsif not p_lane.enabled then
         return lanework.because('drained', format('lane %s is drained (set by %s)', p_lane.name, p_lane.set_by),
                                 format('lanework lanes resume %s', p_lane.name), array['lane:' || p_lane.name]);
     elsif p_lane.max_slots = 0 or p_lane.worker_slots = 0 then
@@ -203,7 +308,9 @@ begin
                                 format('lanework lanes set %s --%s 1', p_lane.name, case when p_lane.max_slots = 0 then 'max-slots' else 'worker-slots' end),
                                 array['lane:' || p_lane.name]);
     elsif not exists (select from lanework.workers w where w.state = 'active' and w.seen_at > lanework.now() - w.ttl) then
-        return lanework.because('no_worker', 'no worker is alive', 'lanework worker module:app', array['worker']);
+        select count(*) into v_draining from lanework.workers w where w.state = 'draining' and w.seen_at > lanework.now() - w.ttl;
+        return lanework.because('no_worker', case when v_draining = 0 then 'no worker is alive' else format('no worker takes jobs: %s drain', v_draining) end,
+                                'lanework worker module:app', array['worker']);
     elsif lanework.servers(p_lane, null, 0, false) = '{}' then
         return lanework.because('unserved', format('no worker serves a job type of lane %s', p_lane.name),
                                 format('start a worker for lane %s whose application declares its job types', p_lane.name), array['worker']);
@@ -287,9 +394,16 @@ begin
         return lanework.because('children', case when v_names = '{}' then 'its children have ended: the next sweep lets it go'
                                     else format('it waits for its children: %s', lanework.in_words(v_names)) end,
                                 'it goes on when they have ended; explain one of them', v_names, v_names);
-    elsif j.status <> 'approved' then
-        return lanework.because(j.status::text, format('it is %s', j.status), '', array_remove(array[j.blocked_on], null));
+    elsif j.status in ('pending', 'awaiting_approval') then
+        return lanework.approval_brake(j);
+    elsif j.status = 'blocked' then
+        e := lanework.limit_brake(j.blocked_on, j.id);
+        if e.reason is not null then return e; end if;
+        return lanework.because('parked', format('it waited for %s, which has room now', replace(j.blocked_on, ':', ' ')), 'the next claim or sweep lets it go',
+                                array[j.blocked_on]);
     end if;
+    e := lanework.hold_of(l.name);
+    if e.reason is not null then return e; end if;
     if l.enabled and l.max_slots is distinct from 0 and l.worker_slots is distinct from 0 and lanework.servers(l, j.type_id, j.version, false) = '{}'
        and exists (select from lanework.workers w where w.state = 'active' and w.seen_at > v_now - w.ttl) then
         if lanework.servers(l, j.type_id, 0, false) <> '{}' then
@@ -302,6 +416,8 @@ begin
     e := lanework.brake(l);
     if e.reason is not null then return e; end if;
     e := lanework.type_brake(t);
+    if e.reason is not null then return e; end if;
+    e := lanework.declared_brake(t);
     if e.reason is not null then return e; end if;
     v_before := lanework.jobs_before(j, t.lane);
     if v_before > 0 then
@@ -358,7 +474,6 @@ declare
     t lanework.job_types%rowtype;
     e lanework.explanation;
     v_waiting int[];
-    v_full text[];
     v_blocked text;
 begin
     select * into l from lanework.lanes x where x.name = p_lane;
@@ -372,9 +487,10 @@ begin
             where x.lane = p_lane and exists (select from lanework.jobs j where j.status = 'approved' and j.type_id = x.id offset 0) order by x.id);
         for t in select x.* from lanework.job_types x where x.id = any (v_waiting) order by x.name loop
             e := lanework.type_brake(t);
-            if e.reason is not null then
-                v_full := v_full || t.name;
-            elsif lanework.servers(l, t.id, 0, false) = '{}' then
+            if e.reason is null then
+                e := lanework.declared_brake(t);
+            end if;
+            if e.reason is null and lanework.servers(l, t.id, 0, false) = '{}' then
                 e := lanework.because('unserved', format('no worker serves type %s, which has jobs waiting', t.name),
                                       format('start a worker whose application declares %s', t.name), array['worker']);
             end if;
@@ -382,7 +498,10 @@ begin
         end loop;
         if v_waiting = '{}' then
             select x.key into v_blocked from lanework.blocked_keys(p_lane) x limit 1;
-            e := case when v_blocked is null then lanework.because('empty', format('nothing waits in lane %s', p_lane), 'submit a job')
+            if v_blocked ~ '^(permit|rate|budget):' then
+                e := lanework.limit_brake(v_blocked, null);
+            end if;
+            e := case when e.reason is not null then e when v_blocked is null then lanework.because('empty', format('nothing waits in lane %s', p_lane), 'submit a job')
                  else lanework.because('blocked', format('every waiting job of lane %s waits for something else, most of those looked at for %s', p_lane, v_blocked),
                                        'explain one of them', array[v_blocked]) end;
         elsif e.reason is null then
@@ -392,16 +511,48 @@ begin
     return query select p_lane, e.reason, e.text, e.waits_for, e.holders, e.until, e.remedy;
 end $$;
 
--- What the first jobs of a lane that are not claimable wait for, the most frequent first; at most 1000 jobs are looked at.
-create function lanework.blocked_keys(p_lane text) returns table (key text, jobs int)
-language plpgsql stable as $$
+-- Jobs that may not be claimed yet, and what each waits for: up to p_most of each kind, by the index or table that has just these.
+create function lanework.held_jobs(p_most int) returns table (type_id int, key text)
+language plpgsql stable
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
+as $$
+#variable_conflict use_column
 begin
     return query
-    select coalesce(x.blocked_on, x.status::text), count(*)::int
-    from (select j.blocked_on, j.status from lanework.jobs j join lanework.job_types t on t.id = j.type_id
-          where t.lane = p_lane and j.status in ('blocked', 'scheduled', 'pending', 'awaiting_approval') limit 1000) x
-    group by 1 order by 2 desc, 1;
+        (select j.type_id, 'session'::text from lanework.jobs j
+         where j.status = 'blocked' and j.blocked_on = 'session' order by j.session, j.id limit p_most)
+        union all
+        (select j.type_id, 'children' from lanework.waits w
+         cross join lateral (
+             select j.type_id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
+         limit p_most);
+    if to_regclass('lanework.jobs_parked') is not null then
+        return query
+            select j.type_id, j.blocked_on from lanework.jobs j
+            where j.status = 'blocked' and j.blocked_on <> 'session' and j.blocked_on <> 'children'
+            order by j.blocked_on, j.rank, j.created_at, j.id limit p_most;
+    end if;
+    if to_regclass('lanework.approval_requests') is not null then
+        return query
+            (select j.type_id, 'approval'::text from lanework.approval_requests r
+             cross join lateral (select j.type_id from lanework.jobs j where j.id = r.job_id and j.status = 'awaiting_approval' offset 0) j limit p_most)
+            union all
+            (select j.type_id, 'estimate' from lanework.estimating e
+             cross join lateral (select j.type_id from lanework.jobs j where j.id = e.job_id and j.status = 'pending' offset 0) j limit p_most);
+    end if;
 end $$;
+
+-- What the waiting jobs of a lane that may not be claimed wait for, the most frequent first; 1000 of each kind are looked at.
+create function lanework.blocked_keys(p_lane text) returns table (key text, jobs int)
+language sql stable as $$
+    select x.key, count(*)::int
+    from (
+        select h.type_id, h.key from lanework.held_jobs(1000) h
+        union all
+        (select j.type_id, 'time' from lanework.jobs j where j.status = 'scheduled' order by j.run_at, j.id limit 1000)) x
+    join lanework.job_types t on t.id = x.type_id
+    where t.lane = p_lane group by 1 order by 2 desc, 1
+$$;
 
 -- What each lane has in it, for a screen: counted up to p_most of each kind, so that a million queued jobs cost no more than
 -- ten thousand. `oldest` is the oldest of the claimable ones that were counted.
@@ -416,12 +567,7 @@ begin
     with later as materialized (
         select j.type_id from lanework.jobs j where j.status = 'scheduled' order by j.run_at, j.id limit p_most
     ), held as materialized (
-        select x.type_id from (
-            (select j.type_id from lanework.jobs j where j.status = 'blocked' and j.blocked_on = 'session' order by j.session, j.id limit p_most)
-            union all
-            (select j.type_id from lanework.waits w cross join lateral (
-                select j.type_id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
-             limit p_most)) x
+        select h.type_id from lanework.held_jobs(p_most) h
     ), busy as materialized (
         select j.lane_id from lanework.claims c cross join lateral unnest(c.job_ids) x
         cross join lateral (select j.lane_id from lanework.jobs j where j.id = x and j.claim_id = c.claim_id and j.status = 'running' offset 0) j
