@@ -295,3 +295,99 @@ def test_command_line(house: House, database: str, capsys: pytest.CaptureFixture
     assert "lane books: no_worker" in says("lanes", "explain")
     assert main(["--dsn", database, "jobs", "explain", "4711"]) == 5
     assert main(["--dsn", database, "lanes", "explain", "attic"]) == 5
+
+
+def needs(house: House, thing: str) -> None:
+    if not house.engine.one("select to_regclass(%s) is not null", thing):
+        pytest.skip(f"this schema has no {thing}")
+
+
+def test_everything_drained(house: House) -> None:
+    needs(house, "lanework.drains")
+    house.worker("read")
+    job = house.read.submit()
+    house.engine.rows("insert into lanework.drains (by, reason) values ('ada', 'night')")
+    found = house.why(job)
+    assert (found.reason, found.holders, found.remedy) == ("all_drained", ("operator:ada",), "lanework lanes resume --all")
+    assert found.text.startswith("everything is drained by ada since ") and found.text.endswith(" (night)")
+    assert house.brake().reason == "all_drained"
+
+
+def test_frozen(house: House) -> None:
+    needs(house, "lanework.freezes")
+    worker = house.worker("read")
+    house.read.submit()
+    (holder,) = house.claim(worker)
+    job = house.read.submit()
+    house.engine.rows(
+        "insert into lanework.freezes (id, lane, job_id, claim_id, by, reason) values (1, 'books', %s, %s, 'x', 'restore')",
+        holder.id, holder.claim_id)  # fmt: skip
+    found = house.why(job)
+    assert (found.reason, found.holders) == ("frozen", (f"job:{holder.id}",))
+    assert found.text == f"lane books is frozen by job {holder.id} (restore)"
+    house.engine.rows("delete from lanework.freezes")
+    house.engine.rows(
+        "insert into lanework.freezes (id, lane, by, reason, until) values (2, 'books', 'ada', '', lanework.now() + interval '1 h')"
+    )
+    found = house.why(job)
+    assert (found.holders, found.remedy) == (("operator:ada",), "lanework lanes thaw 2")
+    assert found.until is not None and house.brake().reason == "frozen"
+
+
+def park(house: House, key: str) -> Any:
+    house.worker("read")
+    job = house.read.submit()
+    house.engine.rows("update lanework.jobs set status = 'blocked', blocked_on = %s where id = %s", key, job.id)
+    return job
+
+
+def test_a_permit(house: House) -> None:
+    needs(house, "lanework.permits")
+    permit = house.engine.one("insert into lanework.permits (name, capacity) values ('gpu', 1) returning id")
+    job = park(house, "permit:gpu")
+    assert house.why(job).reason == "parked"
+    house.engine.rows("insert into lanework.permit_use (permit_id, worker_id, source, used, jobs) values (%s, 1, 1, 1, '{17}')", permit)
+    found = house.why(job)
+    assert (found.status, found.reason, found.waits_for, found.holders) == ("blocked", "permit", ("permit:gpu",), ("job:17",))
+    assert found.text == "it needs permit gpu, whose 1 are held by job 17"
+    assert house.brake().reason == "permit"
+    house.engine.rows("update lanework.job_types set permits = '{gpu}' where name = 'read'")
+    assert house.why(house.read.submit()).reason == "permit"
+    assert house.brake().reason == "permit"
+
+
+def test_a_rate(house: House) -> None:
+    needs(house, "lanework.rates")
+    house.engine.rows("insert into lanework.rates (name, requests, paused_until) values ('llm', 5, lanework.now() + interval '1 h')")
+    found = house.why(park(house, "rate:llm"))
+    assert (found.reason, found.waits_for, found.remedy) == ("rate", ("rate:llm",), "wait, or lanework rates resume llm")
+    assert found.until is not None
+    assert house.brake().reason == "rate"
+
+
+def test_a_budget(house: House) -> None:
+    needs(house, "lanework.budgets")
+    house.engine.rows("insert into lanework.budgets (name, amount, per) values ('ada', 5, 'day')")
+    job = park(house, "budget:ada")
+    house.engine.rows("insert into lanework.budget_waits (job_id, budget, need) values (%s, 'ada', 7.5)", job.id)
+    found = house.why(job)
+    assert (found.reason, found.text) == ("budget", "budget ada has 5 left of 5 per day, and it needs 7.5")
+    assert found.until is not None
+
+
+def test_an_approval(house: House) -> None:
+    needs(house, "lanework.approval_requests")
+    job, other = house.read.submit(), house.read.submit()
+    house.engine.rows("update lanework.jobs set status = 'awaiting_approval' where id = %s", job.id)
+    house.engine.rows(
+        "insert into lanework.approval_requests values (%s, lanework.now(), lanework.now() + interval '1 day', 'always')", job.id
+    )
+    found = house.why(job)
+    assert (found.status, found.reason, found.waits_for) == ("awaiting_approval", "approval", ("approval",))
+    assert (found.text, found.remedy) == ("it waits for an approval: always", f"lanework jobs approve {job.id}")
+    assert found.until is not None
+    house.engine.rows("update lanework.jobs set status = 'pending' where id = %s", other.id)
+    house.engine.rows("insert into lanework.estimating (job_id, estimate_id, hash) values (%s, 99, 'x')", other.id)
+    assert (house.why(other).reason, house.why(other).holders) == ("estimating", ("job:99",))
+    house.worker("read")
+    assert house.brake().waits_for == ("approval",)
