@@ -124,6 +124,16 @@ def test_a_real_worker(app: Lanework, sql: Engine, doctor: Doctor) -> None:
     assert abs(off["s"]) < engine.SKEW
 
 
+def test_notifiers_that_do_not_arrive(app: Lanework, sql: Engine, doctor: Doctor) -> None:
+    if not sql.one("select to_regclass('lanework.notifications') is not null"):
+        pytest.skip("this schema has no notifiers")
+    sql.rows("insert into lanework.notifiers (name, kind, url) values ('pager', 'webhook', 'https://pager.example/hook')")
+    assert found(doctor(), "notifiers") == []
+    sql.rows("""insert into lanework.notifications (notifier_id, state, count, letters, groups, tries, next_at, created_at, last_error)
+                select id, 'pending', 1, '{1}', '[]', 3, now(), now(), '503 from pager.example' from lanework.notifiers""")
+    assert found(doctor(), "notifiers") == ["pager is not told of dead letters: 0 given up, 1 tried again (503 from pager.example)"]
+
+
 def test_bloat(app: Lanework, sql: Engine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
     sql.rows("alter table lanework.jobs set (autovacuum_enabled = off)")
     kind = sql.one("select id from lanework.job_types where name = 'read'")

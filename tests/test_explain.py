@@ -346,7 +346,9 @@ def test_a_permit(house: House) -> None:
     permit = house.engine.one("insert into lanework.permits (name, capacity) values ('gpu', 1) returning id")
     job = park(house, "permit:gpu")
     assert house.why(job).reason == "parked"
-    house.engine.rows("insert into lanework.permit_use (permit_id, worker_id, source, used, jobs) values (%s, 1, 1, 1, '{17}')", permit)
+    house.engine.rows(
+        "insert into lanework.permit_use (permit_id, worker_id, source, used, jobs) values (%s, 1, 1, 1, '{17}')", permit
+    )
     found = house.why(job)
     assert (found.status, found.reason, found.waits_for, found.holders) == ("blocked", "permit", ("permit:gpu",), ("job:17",))
     assert found.text == "it needs permit gpu, whose 1 are held by job 17"
@@ -358,7 +360,9 @@ def test_a_permit(house: House) -> None:
 
 def test_a_rate(house: House) -> None:
     needs(house, "lanework.rates")
-    house.engine.rows("insert into lanework.rates (name, requests, paused_until) values ('llm', 5, lanework.now() + interval '1 h')")
+    house.engine.rows(
+        "insert into lanework.rates (name, requests, paused_until) values ('llm', 5, lanework.now() + interval '1 h')"
+    )
     found = house.why(park(house, "rate:llm"))
     assert (found.reason, found.waits_for, found.remedy) == ("rate", ("rate:llm",), "wait, or lanework rates resume llm")
     assert found.until is not None

@@ -131,6 +131,11 @@ def default_lane() -> Verb[list[Row]]:
     return verb("doctor_default_lane", rows)
 
 
+def notifiers() -> Verb[list[Row]]:
+    """Notifiers whose messages do not arrive: (name, given up, tried in vain so far, last error)."""
+    return verb("doctor_notifiers", rows)
+
+
 def clocks() -> Verb[list[Row]]:
     """(worker, name, seconds by which the server's clock was ahead of its machine's when it started)."""
     return verb("doctor_clocks", rows)

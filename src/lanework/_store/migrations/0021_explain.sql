@@ -196,17 +196,17 @@ declare
     h record;
 begin
     if to_regclass('lanework.drains') is null then return null; end if;
-    select d.by, d.reason, d.at into h from lanework.drains d;
+    select d.by as who, d.reason, d.at into h from lanework.drains d;
     if found then
-        return lanework.because('all_drained', format('everything is drained by %s since %s', h.by, lanework.moment(h.at)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
-                                'lanework lanes resume --all', array['drain'], array['operator:' || h.by]);
+        return lanework.because('all_drained', format('everything is drained by %s since %s', h.who, lanework.moment(h.at)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
+                                'lanework lanes resume --all', array['drain'], array['operator:' || h.who]);
     end if;
-    select f.id, f.by, f.reason, f.job_id, f.until into h from lanework.freezes f where f.lane = p_lane and lanework.holds(f) order by f.id limit 1;
+    select f.id, f.by as who, f.reason, f.job_id, f.until into h from lanework.freezes f where f.lane = p_lane and lanework.holds(f) order by f.id limit 1;
     if found then
         return lanework.because(
-            'frozen', format('lane %s is frozen by %s', p_lane, coalesce('job ' || h.job_id, h.by)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
+            'frozen', format('lane %s is frozen by %s', p_lane, coalesce('job ' || h.job_id, h.who)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
             case when h.job_id is null then format('lanework lanes thaw %s', h.id) else 'it ends with that job' end,
-            array['lane:' || p_lane], array[coalesce('job:' || h.job_id, 'operator:' || h.by)], h.until);
+            array['lane:' || p_lane], array[coalesce('job:' || h.job_id, 'operator:' || h.who)], h.until);
     end if;
     return null;
 end $$;
@@ -585,4 +585,18 @@ begin
                 select j.created_at from lanework.jobs j where j.status = 'approved' and j.type_id = t.id
                 order by j.turn, j.rank, j.created_at, j.id limit p_most) j
             where t.lane = l.name limit p_most) x) w;
+end $$;
+
+-- Notifiers whose messages do not arrive: given up within a day, or tried three times and more.
+create function lanework.failing_notifiers() returns table (name text, failed int, pending int, last_error text)
+language plpgsql stable as $$
+#variable_conflict use_column
+begin
+    if to_regclass('lanework.notifications') is null then return; end if;
+    return query
+    select n.name, count(*) filter (where x.state = 'failed')::int, count(*) filter (where x.state = 'pending')::int,
+           (array_agg(x.last_error order by x.created_at desc))[1]
+    from lanework.notifications x join lanework.notifiers n on n.id = x.notifier_id
+    where n.enabled and (x.state = 'pending' and x.tries >= 3 or x.state = 'failed' and x.ended_at > lanework.now() - interval '1 day')
+    group by n.name order by n.name;
 end $$;

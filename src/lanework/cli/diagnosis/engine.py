@@ -97,10 +97,16 @@ def closed_lanes(it: Patient) -> Iterator[Finding]:
         yield Finding(WARNING, "lanes", what, f"lanework lanes resume {name}, or lanework lanes set {name} --max-slots N")
 
 
+def notifiers(it: Patient) -> Iterator[Finding]:
+    for name, failed, pending, error in run(it.conn, status.notifiers())[:MOST]:
+        what = f"{name} is not told of dead letters: {failed} given up, {pending} tried again ({error or 'no answer'})"
+        yield Finding(WARNING, "notifiers", what, "mend what it says; see lanework dead webhooks")
+
+
 def bloat(it: Patient) -> Iterator[Finding]:
     for name, live, dead in run(it.conn, status.bloat()):
         what = f"lanework.{name} has {dead:,} dead rows beside {live:,} living"
         yield Finding(WARNING, "bloat", what, f"end long transactions, then: vacuum lanework.{name};")
 
 
-CHECKS: tuple[Check, ...] = (workers, served, lanes, closed_lanes, clocks, pools, bloat)
+CHECKS: tuple[Check, ...] = (workers, served, lanes, closed_lanes, clocks, pools, notifiers, bloat)
