@@ -129,7 +129,8 @@ def test_notifiers_that_do_not_arrive(app: Lanework, sql: Engine, doctor: Doctor
         pytest.skip("this schema has no notifiers")
     sql.rows("insert into lanework.notifiers (name, kind, url) values ('pager', 'webhook', 'https://pager.example/hook')")
     assert found(doctor(), "notifiers") == []
-    sql.rows("""insert into lanework.notifications (notifier_id, state, count, letters, groups, tries, next_at, created_at, last_error)
+    sql.rows("""insert into lanework.notifications (
+                    notifier_id, state, count, letters, groups, tries, next_at, created_at, last_error)
                 select id, 'pending', 1, '{1}', '[]', 3, now(), now(), '503 from pager.example' from lanework.notifiers""")
     assert found(doctor(), "notifiers") == ["pager is not told of dead letters: 0 given up, 1 tried again (503 from pager.example)"]
 

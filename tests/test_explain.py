@@ -259,6 +259,7 @@ def test_nothing_waits(house: House) -> None:
     house.worker("read")
     brake = house.brake()
     assert (brake.reason, brake.text) == ("empty", "nothing waits in lane books")
+    assert house.brake("default").text == "lane default has no job types"
 
 
 def test_nobody(house: House) -> None:

@@ -311,6 +311,9 @@ begin
         select count(*) into v_draining from lanework.workers w where w.state = 'draining' and w.seen_at > lanework.now() - w.ttl;
         return lanework.because('no_worker', case when v_draining = 0 then 'no worker is alive' else format('no worker takes jobs: %s drain', v_draining) end,
                                 'lanework worker module:app', array['worker']);
+    elsif not exists (select from lanework.job_types t where t.lane = p_lane.name) then
+        return lanework.because('empty', format('lane %s has no job types', p_lane.name),
+                                format('@app.job(lane=…), or lanework lanes set %s --types A,B', p_lane.name));
     elsif lanework.servers(p_lane, null, 0, false) = '{}' then
         return lanework.because('unserved', format('no worker serves a job type of lane %s', p_lane.name),
                                 format('start a worker for lane %s whose application declares its job types', p_lane.name), array['worker']);
