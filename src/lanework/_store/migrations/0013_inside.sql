@@ -201,7 +201,7 @@ end $$;
 create function lanework.promote_sessions(p_sessions text[]) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
-set lock_timeout = '1s'
+set plan_cache_mode = force_generic_plan set lock_timeout = '1s'
 as $$
 declare
     v_now timestamptz := lanework.now();
@@ -234,6 +234,41 @@ begin
     select array_agg(distinct g.type_id) into v_types from gone_on g;
     if v_types is not null then
         perform lanework.hint(l.lane) from (select distinct t.lane from lanework.job_types t where t.id = any (v_types)) l;
+    end if;
+end $$;
+
+-- The same for sessions whose active job this very transaction has completed, at less cost. Nobody else can let one of their jobs go:
+-- until the commit everybody else sees the one that was active, and after it the one that follows. So there is no lock to take, and
+-- no active job to look for. (Called by `completed`, which pins the plan.)
+create function lanework.promote_followers(p_sessions text[]) returns void
+language plpgsql volatile as $$
+declare
+    v_now timestamptz := lanework.now();
+    v_heads int;
+    v_gone_on int;
+    v_types int[];
+begin
+    with heads as materialized (
+        select h.id, h.place
+        from unnest(p_sessions) x(s)
+        cross join lateral (
+            select j.session, j.id, j.ctid as place from lanework.jobs j
+            where j.status = 'blocked' and j.blocked_on = 'session' and (j.session, j.id) > (x.s collate "C", 0)
+            order by j.session, j.id limit 1) h
+        where h.session = x.s order by h.id
+    ), gone_on as (
+        update lanework.jobs j
+        set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
+            run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
+        from heads h where j.ctid = h.place and j.id = h.id and j.status = 'blocked' and j.blocked_on = 'session'
+        returning j.type_id
+    )
+    select (select count(*) from heads), count(*), array_agg(distinct g.type_id) into v_heads, v_gone_on, v_types from gone_on g;
+    if v_types is not null then
+        perform lanework.hint(l.lane) from (select distinct t.lane from lanework.job_types t where t.id = any (v_types)) l;
+    end if;
+    if v_gone_on < v_heads then -- one was changed or cancelled at that moment: who comes first now?
+        perform lanework.promote_sessions(p_sessions);
     end if;
 end $$;
 
