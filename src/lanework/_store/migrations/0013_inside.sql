@@ -193,26 +193,35 @@ begin
     end if;
 end $$;
 
+-- One at a time lets jobs of a session go. A completion and the submit of a follower so meet in one of two orders: the completion sees
+-- the follower, or the submit waits and then sees that nobody is active. Answers false if somebody holds one of the sessions for long
+-- (a head's own transaction, after its finish; he lets the next one go himself), or if the server has no room for so many locks.
+-- A cancel of the next one may wait here for a completion that waits for that one's row: not as long as a deadlock takes to be seen.
+create function lanework.lock_sessions(p_sessions text[]) returns boolean
+language plpgsql volatile
+set lock_timeout = '500ms'
+as $$
+begin
+    perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
+    return true;
+exception when lock_not_available or out_of_memory then
+    return false;
+end $$;
+
 -- (`offset 0` keeps an `exists` from becoming a join: one look into an index per row, whatever the statistics say.)
 --
--- Makes the first committed job of each session claimable, if the session has no active one. One promoter per session at a
--- time; the unique index on active jobs stands behind it. Whoever holds a session for long (a head's own transaction, after its
--- finish) lets it go himself.
+-- Makes the first committed job of each session claimable, if the session has no active one. The unique index on active jobs stands
+-- behind it.
 create function lanework.promote_sessions(p_sessions text[]) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
-set plan_cache_mode = force_generic_plan set lock_timeout = '1s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now timestamptz := lanework.now();
     v_types int[];
 begin
-    if p_sessions is null or p_sessions = '{}' then return; end if;
-    begin
-        perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
-    exception when lock_not_available then
-        return;
-    end;
+    if p_sessions is null or p_sessions = '{}' or not lanework.lock_sessions(p_sessions) then return; end if;
     with heads as (
         select h.id
         from (select distinct s collate "C" as s from unnest(p_sessions) s) x
@@ -237,9 +246,9 @@ begin
     end if;
 end $$;
 
--- The same for sessions whose active job this very transaction has completed, at less cost. Nobody else can let one of their jobs go:
--- until the commit everybody else sees the one that was active, and after it the one that follows. So there is no lock to take, and
--- no active job to look for. (Called by `completed`, which pins the plan.)
+-- The same for sessions whose active job this very transaction has completed, at less cost: there is no active one to look for.
+-- Until the commit everybody else sees the one that was active, and after it the one that follows: so it is right without the lock
+-- too, only that a follower that is submitted at this moment may then wait for the sweep. (`completed` pins the plan.)
 create function lanework.promote_followers(p_sessions text[]) returns void
 language plpgsql volatile as $$
 declare
@@ -248,6 +257,7 @@ declare
     v_gone_on int;
     v_types int[];
 begin
+    perform lanework.lock_sessions(p_sessions);
     with heads as materialized (
         select h.id, h.place
         from unnest(p_sessions) x(s)
@@ -260,7 +270,8 @@ begin
         update lanework.jobs j
         set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
-        from heads h where j.ctid = h.place and j.id = h.id and j.status = 'blocked' and j.blocked_on = 'session'
+        -- (`::text`: no partial index may offer itself; a plan that was made for a small table would read all of it)
+        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked'
         returning j.type_id
     )
     select (select count(*) from heads), count(*), array_agg(distinct g.type_id) into v_heads, v_gone_on, v_types from gone_on g;
