@@ -115,3 +115,23 @@ def test_a_head_that_waits_keeps_its_session(scene: Scene) -> None:
     scene.two.rows(PROMOTE)
     scene.watcher.sweep()
     assert states(scene, jobs) == ["blocked"]
+
+
+def test_every_idle_session_is_reached(engine: Engine) -> None:
+    """However many there are that are not: a walk looks at twenty here, and the next one goes on from there."""
+    engine.type("t")
+    names = [f"s{n:02}" for n in range(50)]
+    for name in [*names, *names[:45]]:
+        engine.enqueue("t", session=name)
+    engine.rows("select lanework.promote_sessions(%s)", names[:45])
+    walks = [engine.one("select lanework.idle_sessions(1)") for _ in range(8)]
+    assert walks == [[], [], ["s45"], ["s46"], ["s47"], ["s48"], ["s49"], []]
+    assert engine.one("select lanework.idle_sessions(100)") == names[45:]
+
+
+def test_two_walk_in_turn(engine: Engine, another: Another) -> None:
+    engine.type("t")
+    engine.enqueue("t", session="s")
+    with engine.db.transaction():
+        assert engine.one("select lanework.idle_sessions(1)") == ["s"]
+        assert another().one("select lanework.idle_sessions(1)") == []

@@ -283,25 +283,48 @@ begin
     end if;
 end $$;
 
--- Sessions that have waiting jobs and no active one: a walk from session to session, not through their jobs.
+-- Where the walk below goes on; empty: from the first session.
+create table lanework.session_walk (
+    one boolean primary key default true check (one),
+    after text collate "C" not null default ''
+);
+insert into lanework.session_walk default values;
+
+-- Sessions that have waiting jobs and no active one, at most p_limit: a walk from session to session, not through their jobs, of at most
+-- twenty times as many. The next walk goes on where this one stopped, so that each session is reached however many there are.
 create function lanework.idle_sessions(p_limit int) returns text[]
-language plpgsql stable
+language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
+declare
+    v_after text;
+    v_next text;
+    v_idle text[];
 begin
-    return array(
-        with recursive walk as (
-            (select j.session, 1 as n from lanework.jobs j where j.status = 'blocked' and j.blocked_on = 'session' order by j.session limit 1)
-            union all
-            select (select j.session from lanework.jobs j
-                    where j.status = 'blocked' and j.blocked_on = 'session' and j.session > w.session order by j.session limit 1), w.n + 1
-            from walk w where w.session is not null and w.n < p_limit * 20
-        )
-        select w.session from walk w
+    select w.after into v_after from lanework.session_walk w for update skip locked;
+    if not found then return '{}'; end if; -- somebody else walks at this moment
+    with recursive walk as (
+        (select j.session, 1 as n from lanework.jobs j
+         where j.status = 'blocked' and j.blocked_on = 'session' and j.session > v_after order by j.session limit 1)
+        union all
+        select (select j.session from lanework.jobs j
+                where j.status = 'blocked' and j.blocked_on = 'session' and j.session > w.session order by j.session limit 1), w.n + 1
+        from walk w where w.session is not null and w.n < p_limit * 20
+    ), idle as (
+        select w.session, w.n from walk w
         where w.session is not null and not exists (
             select from lanework.jobs a
             where a.session = w.session and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children') offset 0)
-        limit p_limit);
+        order by w.n limit p_limit
+    )
+    select array(select i.session from idle i order by i.n),
+           -- it stopped at the last it could answer, or at the last it could walk to, or it came to the end
+           coalesce((select i.session from idle i order by i.n offset p_limit - 1), (select w.session from walk w where w.n = p_limit * 20), '')
+    into v_idle, v_next;
+    if v_next <> v_after then
+        update lanework.session_walk w set after = v_next;
+    end if;
+    return v_idle;
 end $$;
 
 create function lanework.cancel_families(p_limit int) returns void
