@@ -156,7 +156,7 @@ def test_filters_that_cannot_be(app: Lanework, echo: Job[[Any], Any], field: str
 def test_pages_that_cannot_be(app: Lanework, echo: Job[[Any], Any]) -> None:
     for wrong in ({"after": 2**63}, {"after": "x"}, {"limit": 0}):
         with pytest.raises(InvalidJob, match=next(iter(wrong))):
-            app.logs(1, **wrong)  # type: ignore[arg-type]
+            app.logs(1, **wrong)
 
 
 def test_results_are_kept_and_read_as_often_as_wanted(app: Lanework, echo: Job[[Any], Any]) -> None:

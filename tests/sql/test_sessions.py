@@ -1,4 +1,4 @@
-"""Sessions where verbs meet: whoever lets the next one go, it is the first that is committed, it is one, and nobody is forgotten."""
+"""Sessions where verbs meet: whoever lets the next one go, it is the first that is committed, and one, and nobody is forgotten."""
 
 from __future__ import annotations
 

@@ -127,9 +127,11 @@ BUGS = [
         wide(test_sessions.test_the_next_one_changes_while_its_head_completes)),
     Bug("each walk begins at the first session", "idle_sessions", "and j.session > v_after", "",
         alone(test_sessions.test_every_idle_session_is_reached)),
-    Bug("the highest follower is next", "promote_followers", "order by j.session, j.id limit 1", "order by j.session, j.id desc limit 1",
+    Bug("the highest follower is next", "promote_followers", "order by j.session, j.id limit 1",
+        "order by j.session, j.id desc limit 1",
         wide(test_sessions.test_a_completion_lets_the_next_one_go)),
-    Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')", "('approved', 'running')",
+    Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')",
+        "('approved', 'running')",
         wide(test_sessions.test_a_head_that_waits_keeps_its_session)),
 ]  # fmt: skip
 

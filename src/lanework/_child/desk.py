@@ -21,7 +21,6 @@ from lanework._loading import Target
 from lanework._pools._body import Body
 from lanework.context import Context
 
-
 #: The worker answers at once; if it cannot, a handler does not wait for it for ever.
 _SHARED_S = 5.0
 

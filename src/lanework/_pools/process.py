@@ -189,7 +189,14 @@ class ProcessPool:
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
-                waiter.set_exception(ConfigError(why))
+                waiter.set_exception(self._no_child(why))
+
+    def _no_child(self, why: str) -> ConfigError:
+        """No fault of the job that would have run there: it uses no try, and comes again when the next child is started."""
+        error = ConfigError(why)
+        error.error_class = "worker_lost"  # type: ignore[attr-defined]
+        error.retry_after = self._backoff.left  # type: ignore[attr-defined]
+        return error
 
     def _give_back(self, child: Child) -> None:
         if not child.alive:

@@ -12,7 +12,7 @@ import psycopg
 from lanework import Job
 from lanework.bench.context import Bench
 from lanework.bench.ours import opened
-from lanework.bench.report import Limit, Line, Section, ratio
+from lanework.bench.report import Limit, Line, Section
 from lanework.bench.worker import rate, wait_finished, worker
 
 STEP, JOIN, ORDERED = Limit("≤", 1.5), Limit("≤", 10), Limit("≤", 1.3)
@@ -68,8 +68,8 @@ def _ordered(bench: Bench) -> list[Line]:
     plain, ordered = (Cost.median(of) for of in zip(*pairs, strict=True))
     count = f"{bench.sizes.ordered_jobs:,} jobs"
     keyed = f"{count} in {SESSIONS:,} sessions"
-    drain = statistics.median(ratio(two.drain, one.drain) for one, two in pairs)
-    life = statistics.median(ratio(two.life, one.life) for one, two in pairs)
+    drain = statistics.median(two.drain / one.drain for one, two in pairs)
+    life = statistics.median(two.life / one.life for one, two in pairs)
     return [
         Line(f"{count}, plain: submit to finish", "plain_job_us", plain.life, "µs"),
         Line(f"{keyed}: the same", "ordered_job_us", ordered.life, "µs", life, "ordered_cost_ratio", ORDERED),
