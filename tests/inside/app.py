@@ -19,7 +19,6 @@ from typing import Any
 
 import psycopg
 from pydantic import BaseModel
-from sqlalchemy import text
 
 from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Retryable, Snooze, Wait
 from lanework.errors import JobStopped
@@ -474,6 +473,8 @@ def long_timeout(ctx: Context) -> None:
 
 @app.job(lane="inside", executor="thread", max_tries=1)
 def with_sqlalchemy(ctx: Context, act: str) -> Any:
+    from sqlalchemy import text  # here: every process of these tests loads this module, and few need it
+
     with ctx.transaction() as tx:
         with tx.sqlalchemy() as session:
             session.execute(text("insert into ledger (job, what) values (:job, :what)"), {"job": ctx.job_id, "what": "orm"})

@@ -173,7 +173,7 @@ def test_a_parked_parent_has_no_slot(house: House) -> None:
 def test_children_that_end_while_their_parent_is_being_parked(house: House) -> None:
     """The common case of a short child. Nothing sweeps here: a wake-up that is lost is lost for ten
     minutes. Seen red: without the later looks of the worker that parked it."""
-    handles = [house.submit("family", [n, n + 1], kind=kind) for n in range(100) for kind in ("leaf", "leaf_here")]
+    handles = [house.submit("family", [n, n + 1], kind=kind) for n in range(50) for kind in ("leaf", "leaf_here")]
     begun = time.monotonic()
     jobs = [house.end(handle, 40) for handle in handles]
     assert {(job.status, job.attempt) for job in jobs} == {("completed", 2)}

@@ -139,10 +139,10 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
 def test_a_cancel_that_cannot_reach_a_block_delays_nobody_else(house: House) -> None:
     """The job ends when its block does, cancelled; the others of its lane are worked meanwhile. Seen red: with a verdict that is
     sent while the block holds the row, the whole lane waits for it."""
-    handle = house.submit("stuck_thread", 10)
+    handle = house.submit("stuck_thread", 7)
     house.said(handle.id, "start")
     handle.cancel()
-    time.sleep(3)  # longer than a body has to end by itself
+    time.sleep(2.5)  # longer than a body has to end by itself
     begun = time.monotonic()
     assert house.run("names", "beside").status == "completed"
     assert time.monotonic() - begun < 4
@@ -194,7 +194,7 @@ def test_a_finish_that_is_not_committed_yet_is_not_seen(house: House) -> None:
 
 async def inside_blocks(dsn: str) -> list[str]:
     """As many jobs in their block as there are connections; each then stores blobs, submits, reads and stores a large step."""
-    app = Lanework(dsn, connections=2, connect_timeout=2)
+    app = Lanework(dsn, connections=2, connect_timeout=1)
     app.lane("here", max_slots=None)
     together = asyncio.Barrier(4)
 
@@ -213,7 +213,7 @@ async def inside_blocks(dsn: str) -> list[str]:
     async def looping(ctx: Context) -> None:
         async with ctx.atransaction(timeout=30):
             await asyncio.wait_for(together.wait(), 20)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(10):
                 assert await ctx.aget_blob(await ctx.aput_blob(b"x" * 10)) == b"x" * 10
                 await ctx.astep("large", lambda: "ü" * 900_000)
                 assert (await (await small.asubmit()).ainfo()).type == "small"
