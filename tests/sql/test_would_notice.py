@@ -92,7 +92,7 @@ BUGS = [
         scene(meet.test_a_cancel_that_comes_while_a_retry_is_under_way)),
     Bug("a zombie erases a cancel", "settle", "(j.status = 'running' or s.kind = 'cancel')", "false",
         finished(test_finish.test_a_superseded_settle_does_not_erase_a_cancel)),
-    Bug("cancel does not lock", "cancel", "for no key update", "",
+    Bug("cancel does not lock", "stop_job", "for no key update", "",
         scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
     Bug("finishes lock in any order", "completed", "order by u.id", "order by u.id desc",
         lambda engine, another: batches(engine, another, "completed")),
