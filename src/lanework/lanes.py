@@ -115,8 +115,8 @@ class Lanes:
 
 
 def _row(row: Row) -> LaneInfo:
-    name, types, *values, held_by = row
-    return LaneInfo(name, tuple(types), *values, tuple(held_by))
+    fields = [row[0], tuple(row[1]), *row[2:10], tuple(row[10])]
+    return LaneInfo(*fields)
 
 
 def _list(name: str | None = None) -> Verb[list[LaneInfo]]:

@@ -9,6 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.sql.engine import Claim, Engine, Range
+from tests.sql.interleave import Beside
 from tests.sql.proof import move
 
 ANY = "select matched, done, skipped, state, position, error from lanework.operations where id = %s"
@@ -89,7 +90,9 @@ def test_a_job_that_waits_is_in_the_lane_of_its_type(engine: Engine, lane: int) 
     job = engine.enqueue("t")
     claims = engine.claim(worker, lane, kind(engine))
     engine.rows("update lanework.job_types set lane = 'default' where name = 't'")
-    assert matching(engine, lane=["l"]) == [job] == [r["id"] for r in engine.rows("select id from lanework.all_jobs where lane = 'l'")]
+    assert (
+        matching(engine, lane=["l"]) == [job] == [r["id"] for r in engine.rows("select id from lanework.all_jobs where lane = 'l'")]
+    )
     engine.settle(worker, *claims, action="release")
     assert matching(engine, lane=["l"]) == [] and matching(engine, lane=["default"]) == [job]
 
@@ -193,8 +196,8 @@ def test_children_of_a_running_job_can_be_spared(engine: Engine, lane: int) -> N
 
 
 def children(engine: Engine, claim: Claim) -> list[int]:
-    rows = engine.rows(
-        "select child_id from lanework.submit_children(%s, %s, %s, '{a}', 't', '{\"{}\"}', 1, -5, null, null, null)", *claim)  # fmt: skip
+    sql = "select child_id from lanework.submit_children(%s, %s, %s, '{a}', 't', '{\"{}\"}', 1, -5, null, null, null)"
+    rows = engine.rows(sql, *claim)
     return [row["child_id"] for row in rows]
 
 
@@ -224,7 +227,7 @@ def test_carriers_do_not_wait_for_each_other(engine: Engine, another: Any, lane:
 def test_an_act_that_breaks_is_marked_and_holds_up_nothing(engine: Engine, lane: int) -> None:
     many(engine, 3)
     act = start(engine, "priority", {"type": ["t"]}, priority=3)
-    engine.rows("update lanework.operations set args = '{\"priority\": \"high\"}' where id = %s", act)
+    engine.rows('update lanework.operations set args = \'{"priority": "high"}\' where id = %s', act)
     good = start(engine, "cancel", {"type": ["t"]})
     assert not carry(engine)
     assert operation(engine, act)["state"] == "failed" and "high" in operation(engine, act)["error"]
@@ -261,8 +264,8 @@ def test_a_raised_job_is_first(engine: Engine, lane: int) -> None:
     (claim,) = engine.claim(worker, lane, kind(engine))
     assert claim.id == jobs[2]
     assert engine.one("select priority from lanework.all_jobs where id = %s", jobs[2]) == 7
-    assert engine.rows("select actor, act, target, before->>'priority' as was, after->>'priority' as now from lanework.audit_log") == [
-        {"actor": "ann", "act": "job.priority", "target": f"job:{jobs[2]}", "was": "0", "now": "7"}]  # fmt: skip
+    (row,) = engine.rows("select actor, act, target, before->>'priority' as was, after->>'priority' as now from lanework.audit_log")
+    assert row == {"actor": "ann", "act": "job.priority", "target": f"job:{jobs[2]}", "was": "0", "now": "7"}
 
 
 def test_a_priority_that_changes_nothing_is_refused_in_words(engine: Engine, lane: int) -> None:
@@ -322,8 +325,6 @@ def test_a_drained_worker_claims_nothing_and_finishes(engine: Engine, lane: int)
 
 
 def test_a_drain_waits_for_a_claim_under_way(engine: Engine, another: Any, lane: int) -> None:
-    from tests.sql.interleave import Beside  # noqa: PLC0415
-
     worker, one, two = engine.worker(), another(), another()
     engine.enqueue("t")
     with one.db.transaction():
@@ -363,8 +364,6 @@ def test_everything_is_drained_and_resumed(engine: Engine, lane: int) -> None:
 
 
 def test_a_claim_does_not_pass_a_drain_of_everything(engine: Engine, another: Any, lane: int) -> None:
-    from tests.sql.interleave import Beside  # noqa: PLC0415
-
     worker, one, two = engine.worker(), another(), another()
     engine.enqueue("t"), engine.enqueue("t")
     with one.db.transaction():
@@ -491,8 +490,6 @@ def test_a_wrong_freeze_is_refused(engine: Engine, lane: int) -> None:
 
 
 def test_a_claim_does_not_pass_a_freeze(engine: Engine, another: Any, lane: int) -> None:
-    from tests.sql.interleave import Beside  # noqa: PLC0415
-
     worker, one, two = engine.worker(), another(), another()
     engine.enqueue("t"), engine.enqueue("t")
     with one.db.transaction():
