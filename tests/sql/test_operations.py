@@ -45,12 +45,16 @@ def refused(engine: Engine, code: str, sql: str, *args: Any) -> str:
     return str(caught.value)
 
 
-@pytest.fixture
-def lane(engine: Engine) -> int:
+def lanes(engine: Engine) -> int:
     lane = engine.lane("l", None)
     engine.type("t", "l")
     engine.type("u", "default")
     return lane
+
+
+@pytest.fixture
+def lane(engine: Engine) -> int:
+    return lanes(engine)
 
 
 def kind(engine: Engine, name: str = "t") -> int:
@@ -214,6 +218,7 @@ def test_a_stopped_act_goes_no_further(engine: Engine, lane: int) -> None:
 
 def test_carriers_do_not_wait_for_each_other(engine: Engine, another: Any, lane: int) -> None:
     many(engine, 1500)
+    engine.rows("set lock_timeout = '2s'")
     one = another()
     act = start(engine, "cancel", {"type": ["t"]})
     with one.db.transaction():

@@ -332,7 +332,7 @@ begin
     elsif j.status = 'running' then
         raise exception 'job % is running; only a job that waits has a place in the queue', p_id using errcode = 'LW502';
     end if;
-    update lanework.jobs x set rank = -p_priority where x.id = p_id;
+    update lanework.jobs x set rank = -p_priority where x.id = p_id and x.rank <> -p_priority;
     perform lanework.hint_behind(j.lane);
     perform lanework.audit(p_by, 'job.priority', 'job:' || p_id, jsonb_build_object('priority', j.priority, 'status', j.status),
                            jsonb_build_object('priority', p_priority));
@@ -358,7 +358,8 @@ begin
             cross join lateral (
                 select j.id from lanework.jobs j where j.id = u.id and j.status <> 'running' offset 0 for no key update skip locked) x);
     end;
-    update lanework.jobs j set rank = -(p_args ->> 'priority')::int where j.id = any (v_held);
+    update lanework.jobs j set rank = -(p_args ->> 'priority')::int
+    where j.id = any (v_held) and j.rank <> -(p_args ->> 'priority')::int;
     perform lanework.hint_behind(l.lane) from (
         select distinct t.lane from lanework.job_types t
         where t.id in (select j.type_id from lanework.jobs j where j.id = any (v_held) offset 0)) l;
