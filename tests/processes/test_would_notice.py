@@ -77,7 +77,7 @@ BUGS = [
     Bug("P11: children go on", "", [Mutation("freed", "d.status = 'cancelled'", "false")],
         operating.test_children_end_with_their_parent),
     Bug("an act on many jobs does not know how far it is", "",
-        [Mutation("carry_operation", "set position = v_place", "set position = 0")],
+        [Mutation("carry_operation", "set position = v_place", "set position = v_place + 500")],
         operating.test_an_act_on_many_jobs_is_carried_on),
     Bug("a raise is not said to lie behind", "", [Mutation("hint_behind", "'<' || p_lane", "p_lane")],
         operating.test_a_raised_job_is_next),
