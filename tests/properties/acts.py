@@ -71,6 +71,7 @@ class Acts(RuleBasedStateMachine):
             return
         assert (code, was) == (None, -job.rank)
         job.rank = -priority
+        self.ranks_agree()
         self.acted(before, 1)
 
     def act_on_many(self, kind: str, status: str | None, priority: int | None) -> None:
@@ -89,6 +90,11 @@ class Acts(RuleBasedStateMachine):
                 job.rank = -priority
         row = self.engine.rows("select matched, done, skipped, state from lanework.operations where id = %s", number)[0]
         assert row == {"matched": len(concerned), "done": len(concerned), "skipped": 0, "state": "done"}
+        self.ranks_agree()
+
+    def ranks_agree(self) -> None:
+        rows = self.engine.rows("select id, rank from lanework.jobs")
+        assert {row["id"]: row["rank"] for row in rows} == {j.id: j.rank for j in self.model.jobs.values() if j.status not in FINAL}
 
     @staticmethod
     def concerns(act: str, job: Job) -> bool:

@@ -52,7 +52,6 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
     "holds are not looked at": ("free_slots", "or lanework.lane_held(p_lane.name)", ""),
     "a drained worker claims": ("claim", "'{active}'", "'{active,draining}'"),
-    "a hold outlives its claim": ("holds", "and j.claim_id = p_freeze.claim_id", ""),
     "a priority is not stored": ("carry_priority", "set rank = -", "set rank = "),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
 }

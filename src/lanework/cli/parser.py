@@ -56,7 +56,7 @@ GROUPS = {
     },
 }
 EPILOG = """exit codes:
-  0  done                        5  no such job or lane
+  0  done                        5  no such job, lane, …
   1  failed; or doctor and       6  not finished in time
      verify found errors         7  the job failed
   2  wrong usage or setting      8  the job was cancelled

@@ -526,9 +526,9 @@ begin
         raise exception 'job % has frozen the lane of job %, and runs in a lane that this one would freeze: they would wait for each other',
             v_other, p_job using errcode = 'LW506';
     end if;
+    perform lanework.lane_lock(x.id) from (select l.id from lanework.lanes l where l.name = any (p_lanes) order by l.id) x;
     insert into lanework.freezes (id, lane, job_id, claim_id, by, reason, until)
     select v_id, n, p_job, p_claim, p_owner, p_reason, p_until from (select distinct n from unnest(p_lanes) n order by n) x;
-    perform lanework.lane_lock(x.id) from (select l.id from lanework.lanes l where l.name = any (p_lanes) order by l.id) x;
     perform lanework.audit(p_owner, 'lanes.freeze', 'freeze:' || v_id, null,
                            jsonb_build_object('lanes', p_lanes, 'reason', p_reason, 'until', p_until));
     return v_id;
