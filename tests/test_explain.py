@@ -304,7 +304,6 @@ def needs(house: House, thing: str) -> None:
 
 
 def test_everything_drained(house: House) -> None:
-    needs(house, "lanework.drains")
     house.worker("read")
     job = house.read.submit()
     house.engine.rows("insert into lanework.drains (by, reason) values ('ada', 'night')")
@@ -315,7 +314,6 @@ def test_everything_drained(house: House) -> None:
 
 
 def test_frozen(house: House) -> None:
-    needs(house, "lanework.freezes")
     worker = house.worker("read")
     house.read.submit()
     (holder,) = house.claim(worker)

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
+from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
@@ -24,17 +25,19 @@ from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.explanations import Explanation
+from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -58,7 +61,7 @@ STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", 
 MOST_LISTED = 1000
 
 
-class Lanework(Declares):
+class Lanework(Acts, Declares):
     """One per application. With no `dsn` (and no LANEWORK_DSN) it starts, or shares, an embedded PostgreSQL.
 
     Nothing is connected before the first call that needs it. Sync and async calls are twins: `get` and `aget`.
@@ -72,6 +75,8 @@ class Lanework(Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.operations = Operations(self)
+        self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -205,13 +210,6 @@ class Lanework(Declares):
 
     async def aexplain(self, job_id: int) -> Explanation:
         return await self._arun(explain(job_id))
-
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return _answered(job_id, self._run(cancel(known_id(job_id), by, reason)))
-
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        return _answered(job_id, await self._arun(cancel(known_id(job_id), by, reason)))
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""

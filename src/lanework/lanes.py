@@ -42,6 +42,7 @@ class LaneInfo:
     poll_interval_ms        how long a waiting job may go unnoticed if its hint is lost
     stale_timeout_minutes   a job that reports progress and reports none for so long is stopped
     fair                    its owners take turns, whatever one of them has queued
+    held_by                 what else keeps its jobs from starting: freezes, and a drain of everything
     """
 
     name: str
@@ -54,6 +55,7 @@ class LaneInfo:
     updated_at: datetime
     set_by: str
     running: int
+    held_by: tuple[str, ...] = ()
     fair: bool = False
 
 
@@ -126,7 +128,8 @@ class Lanes:
 
 
 def _row(row: Row) -> LaneInfo:
-    return LaneInfo(row[0], tuple(row[1]), *row[2:])
+    fields = [row[0], tuple(row[1]), *row[2:10], tuple(row[10]), row[11]]
+    return LaneInfo(*fields)
 
 
 def _list(name: str | None = None) -> Verb[list[LaneInfo]]:

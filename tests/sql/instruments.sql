@@ -35,10 +35,12 @@ create function proof.record() returns trigger language plpgsql as $$
 declare
     r record;
 begin
-    if tg_op = 'UPDATE' and old.status = 'approved' and new.status = 'approved' and old.attempt = new.attempt then
-        return null; -- another place in the queue
-    end if;
     if tg_op = 'DELETE' then r := old; else r := new; end if;
+    -- another place in the queue is no other state
+    if tg_op = 'UPDATE' and (old.rank, old.turn) <> (new.rank, new.turn)
+       and (old.status, old.attempt, old.tries_used) = (new.status, new.attempt, new.tries_used) then
+        return null;
+    end if;
     insert into proof.history (
         place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
     values (
@@ -136,7 +138,8 @@ declare
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
-                             'turns', 'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
+                             'turns', 'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
+                             'operations', 'drains', 'freezes', 'audit_log', 'events'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';

@@ -210,9 +210,9 @@ def test_an_operators_raise_crosses_owners(engine: Engine) -> None:
     lane, types, worker = fair(engine), kinds(engine, "l", "t"), engine.worker()
     jobs = submit(engine, "aaaaaaaa")
     submit(engine, "bcd")
-    engine.rows("update lanework.jobs set rank = -5 where id = %s", jobs[-1])
-    assert engine.one("select lanework.front_turns(%s)", [jobs[-1]]) == 1
-    assert one_by_one(engine, worker, lane, types, 1)[0].id == jobs[-1]
+    engine.rows("select lanework.set_priority(%s, 5, 'me')", jobs[-1])
+    engine.rows("""select lanework.carry_priority(%s, '{"priority": 4}', 'me', 1)""", jobs[-3:-1])
+    assert [claim.id for claim in one_by_one(engine, worker, lane, types, 3)] == [jobs[-1], jobs[-3], jobs[-2]]
 
 
 def test_children_take_turns(engine: Engine) -> None:

@@ -195,7 +195,6 @@ language plpgsql stable as $$
 declare
     h record;
 begin
-    if to_regclass('lanework.drains') is null then return null; end if;
     select d.by as who, d.reason, d.at into h from lanework.drains d;
     if found then
         return lanework.because('all_drained', format('everything is drained by %s since %s', h.who, lanework.moment(h.at)) || coalesce(' (' || nullif(h.reason, '') || ')', ''),
