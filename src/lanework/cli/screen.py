@@ -16,7 +16,7 @@ T = TypeVar("T")
 #: What holds a lane, in a word; `lanework lanes explain` says more.
 BRAKES = {
     "no_worker": "no worker", "unserved": "no worker", "workers_full": "workers full", "type_full": "types full",
-    "frozen": "frozen",
+    "frozen": "frozen", "all_drained": "drained",
 }  # fmt: skip
 
 
