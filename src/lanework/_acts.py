@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lanework._inputs import known_id
 from lanework._store import freezes as holds
 from lanework._store import operations as acts
 from lanework._store.verb import Verb
@@ -38,10 +39,10 @@ class Acts:
 
         `children`: the jobs that it has submitted are cancelled with it.
         """
-        return _answered(job_id, self._run(acts.cancel(job_id, by, reason, children=children)))
+        return _answered(job_id, self._run(acts.cancel(known_id(job_id), by, reason, children=children)))
 
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
-        return _answered(job_id, await self._arun(acts.cancel(job_id, by, reason, children=children)))
+        return _answered(job_id, await self._arun(acts.cancel(known_id(job_id), by, reason, children=children)))
 
     def cancel_many(
         self, *, by: str = "", reason: str = "", children: bool = True, dry_run: bool = False, **filter: Any
@@ -63,10 +64,10 @@ class Acts:
 
     def set_priority(self, job_id: int, priority: int, *, by: str = "") -> int:
         """For a job that waits, at once effective. Answers the priority that it had."""
-        return self._run(acts.set_priority(job_id, priority, by))
+        return self._run(acts.set_priority(known_id(job_id), priority, by))
 
     async def aset_priority(self, job_id: int, priority: int, *, by: str = "") -> int:
-        return await self._arun(acts.set_priority(job_id, priority, by))
+        return await self._arun(acts.set_priority(known_id(job_id), priority, by))
 
     def set_priority_many(
         self, priority: int, *, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
