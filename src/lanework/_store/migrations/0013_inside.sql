@@ -271,7 +271,7 @@ begin
         set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
         -- (`::text`: no partial index may offer itself; a plan that was made for a small table would read all of it)
-        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked'
+        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked' and j.blocked_on = 'session'
         returning j.type_id
     )
     select (select count(*) from heads), count(*), array_agg(distinct g.type_id) into v_heads, v_gone_on, v_types from gone_on g;
