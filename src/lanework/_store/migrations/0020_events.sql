@@ -52,16 +52,17 @@ return '{
 create function lanework.histogram(p_places int[], p_counts bigint[]) returns int[]
 language plpgsql immutable parallel safe as $$
 declare
-    v_all int[] := array_fill(0, array[(select max(x) from unnest(p_places) x) + 1]);
+    v_last int := (select max(x) from unnest(p_places) x);
+    v_all int[];
 begin
-    for i in 1 .. coalesce(cardinality(p_places), 0) loop
+    if v_last is null then return null; end if;
+    v_all := array_fill(0, array[v_last + 1]);
+    for i in 1 .. cardinality(p_places) loop
         if p_places[i] is not null then
             v_all[p_places[i] + 1] := v_all[p_places[i] + 1] + p_counts[i];
         end if;
     end loop;
     return v_all;
-exception when null_value_not_allowed then -- no place at all
-    return null;
 end $$;
 
 create function lanework.add_histogram(p_one int[], p_other int[]) returns int[]
@@ -143,6 +144,7 @@ create trigger note_started after insert on lanework.claims for each row execute
 create function lanework.note_done() returns trigger
 language plpgsql set jit = off as $$
 begin
+    if not exists (select from added) then return null; end if;
     insert into lanework.events (topic, kind, job_ids)
     select 'job', x.status, x.ids
     from (select a.status::text as status, array_agg(a.id) as ids from added a group by a.status) x
