@@ -39,6 +39,8 @@ CODES = {
     "LW-406": "JobStopped",
     "LW-407": "ChildrenFailed",
     "LW-410": "InvalidResult",
+    "LW-560": "InvalidCursor",
+    "LW-561": "EventsRemoved",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}

@@ -288,7 +288,7 @@ end $$;
 -- The stream of all events. Transactions commit in another order than they take ids, so an order by id alone would make a reader
 -- skip what commits late. Below the oldest transaction that still runs everything has been decided: there the order is (xid, id),
 -- and a position in it stays one. Answers the horizon and the events after a position below it; from now on, if p_xid is null.
-create function lanework.read_events(p_xid xid8, p_id bigint, p_topics text[] default null, p_limit int default 500)
+create function lanework.read_events(p_xid xid8, p_id bigint, p_topics text[] default null, p_kinds text[] default null, p_limit int default 500)
 returns table (
     horizon xid8, xid xid8, id bigint, at timestamptz, topic text, kind text, job_id bigint, job_ids bigint[],
     first_id bigint, last_id bigint, data jsonb
@@ -314,6 +314,7 @@ begin
            case when e.topic = 'log' and e.kind = 'lines' then lanework.lines_of(e.job_ids, e.data) else e.data end
     from lanework.events e
     where (e.xid, e.id) > (p_xid, p_id) and e.xid < v_horizon and (p_topics is null or e.topic = any (p_topics))
+      and (p_kinds is null or e.kind = any (p_kinds))
     order by e.xid, e.id limit p_limit;
 end $$;
 
