@@ -82,9 +82,10 @@ create aggregate lanework.sum_histogram(int[]) (sfunc = lanework.add_to_sum, sty
 
 -- The lane that a type's jobs count for before they have been claimed.
 create function lanework.lane_of(p_type int) returns int
-language sql stable as $$
-    select coalesce((select l.id from lanework.job_types t join lanework.lanes l on l.name = t.lane where t.id = p_type), 0)
-$$;
+language plpgsql stable as $$
+begin
+    return coalesce((select l.id from lanework.job_types t join lanework.lanes l on l.name = t.lane where t.id = p_type), 0);
+end $$;
 
 -- Money spent by runs of a type, from whoever knows it.
 create function lanework.add_spend(p_lane int, p_type int, p_amount numeric) returns void
@@ -96,7 +97,7 @@ $$;
 
 -- New jobs. (Rows that an operator moves back among them are none: whoever moves them tells of it.)
 create function lanework.note_submitted() returns trigger
-language plpgsql set jit = off as $$
+language plpgsql as $$
 declare
     v_types int[];
     v_counts bigint[];
@@ -133,36 +134,51 @@ create trigger note_submitted after insert on lanework.jobs
 create function lanework.note_started() returns trigger
 language plpgsql as $$
 begin
-    insert into lanework.events (topic, kind, job_ids, data)
-    select 'job', 'started', new.job_ids, jsonb_build_object('worker', new.worker_id)
+    insert into lanework.events (topic, kind, job_ids, job_range, data)
+    select 'job', 'started', case when not x.run then new.job_ids end, case when x.run then int8range(x.low, x.high, '[]') end,
+           jsonb_build_object('worker', new.worker_id)
+    from (select min(u) as low, max(u) as high, max(u) - min(u) + 1 = count(*) and count(*) > 1 as run from unnest(new.job_ids) u) x
     where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('started', '*'));
     return null;
 end $$;
 create trigger note_started after insert on lanework.claims for each row execute function lanework.note_started();
 
--- Completed and cancelled jobs. Run times are those of completed runs.
+-- Completed and cancelled jobs, in one pass. Run times are those of completed runs.
 create function lanework.note_done() returns trigger
-language plpgsql set jit = off as $$
+language plpgsql as $$
+declare
+    v_low bigint;
+    v_high bigint;
+    v_count bigint;
+    v_kind text;
 begin
-    if not exists (select from added) then return null; end if;
-    insert into lanework.events (topic, kind, job_ids)
-    select 'job', x.status, x.ids
-    from (select a.status::text as status, array_agg(a.id) as ids from added a group by a.status) x
-    where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in (x.status, '*'));
-    insert into lanework.rollups as r (minute, writer, lane_id, type_id, completed, cancelled, run_s, run_hist)
-    select date_trunc('minute', lanework.now()), pg_backend_pid(), coalesce(x.lane_id, lanework.lane_of(x.type_id)) as lane, x.type_id,
-           coalesce(sum(x.n) filter (where x.done), 0), coalesce(sum(x.n) filter (where not x.done), 0),
-           coalesce(extract(epoch from sum(x.ran) filter (where x.done)), 0),
-           lanework.histogram(array_agg(x.bucket) filter (where x.done), array_agg(x.n) filter (where x.done))
-    from (
-        select a.lane_id, a.type_id, a.status = 'completed' as done,
-               width_bucket(a.finished_at - a.claimed_at, lanework.bucket_bounds()) as bucket,
-               count(*) as n, sum(a.finished_at - a.claimed_at) as ran
-        from added a group by 1, 2, 3, 4) x
-    group by lane, x.type_id
-    on conflict (minute, writer, lane_id, type_id) do update
-    set completed = r.completed + excluded.completed, cancelled = r.cancelled + excluded.cancelled, run_s = r.run_s + excluded.run_s,
-        run_hist = lanework.add_histogram(r.run_hist, excluded.run_hist);
+    with x as materialized (
+        select a.lane_id, a.type_id, a.status, width_bucket(a.finished_at - a.claimed_at, lanework.bucket_bounds()) as bucket,
+               count(*) as n, sum(a.finished_at - a.claimed_at) as ran, min(a.id) as low, max(a.id) as high
+        from added a group by 1, 2, 3, 4
+    ), counted as (
+        insert into lanework.rollups as r (minute, writer, lane_id, type_id, completed, cancelled, run_s, run_hist)
+        select date_trunc('minute', lanework.now()), pg_backend_pid(), coalesce(x.lane_id, lanework.lane_of(x.type_id)) as lane, x.type_id,
+               coalesce(sum(x.n) filter (where x.status = 'completed'), 0), coalesce(sum(x.n) filter (where x.status <> 'completed'), 0),
+               coalesce(extract(epoch from sum(x.ran) filter (where x.status = 'completed')), 0),
+               lanework.histogram(array_agg(x.bucket) filter (where x.status = 'completed'),
+                                  array_agg(x.n) filter (where x.status = 'completed'))
+        from x group by lane, x.type_id
+        on conflict (minute, writer, lane_id, type_id) do update
+        set completed = r.completed + excluded.completed, cancelled = r.cancelled + excluded.cancelled, run_s = r.run_s + excluded.run_s,
+            run_hist = lanework.add_histogram(r.run_hist, excluded.run_hist)
+    )
+    select min(x.low), max(x.high), sum(x.n), case when min(x.status) = max(x.status) then min(x.status)::text end
+    into v_low, v_high, v_count, v_kind from x;
+    if v_count > 1 and v_kind is not null and v_high - v_low + 1 = v_count then -- they follow each other, as most batches do
+        insert into lanework.events (topic, kind, job_range) select 'job', v_kind, int8range(v_low, v_high, '[]')
+        where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in (v_kind, '*'));
+    elsif v_count > 0 then
+        insert into lanework.events (topic, kind, job_ids)
+        select 'job', a.status::text, array_agg(a.id) from added a
+        where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in (a.status::text, '*'))
+        group by a.status;
+    end if;
     return null;
 end $$;
 create trigger note_done after insert on lanework.jobs_done
@@ -436,7 +452,7 @@ begin
     for v_part in select generate_series(v_top, v_top + p_ahead) loop
         v_name := format('events_%s', to_char(v_part, 'FM000000000'));
         continue when to_regclass('lanework.' || v_name) is not null;
-        execute format('create table lanework.%I (like lanework.events including all)', v_name);
+        execute format('create table lanework.%I (like lanework.events including all) with (toast_tuple_target = 8160)', v_name);
         execute format(
             'with moved as (delete from lanework.events_rest where id >= %s and id < %s returning *)
              insert into lanework.%I select * from moved',
