@@ -32,7 +32,7 @@ from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.events import Event, apages, pages, position
 from lanework.handlers import Handler, Handlers, Payloads
-from lanework.hooks import HookEvent, Hooks, Kind
+from lanework.hooks import H, Hooks, Kind
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
 from lanework.metrics import Metric, metrics
@@ -231,14 +231,9 @@ class Lanework(Declares):
             for event in page.events:
                 yield event
 
-    def on(self, kind: Kind) -> Callable[[Callable[[HookEvent], T]], Callable[[HookEvent], T]]:
+    def on(self, kind: Kind) -> Callable[[H], H]:
         """Registers a hook, sync or async: `@app.on("failed")`. It runs in the worker's process, aside from its jobs."""
-
-        def registered(function: Callable[[HookEvent], T]) -> Callable[[HookEvent], T]:
-            self.hooks.on(kind, function)
-            return function
-
-        return registered
+        return self.hooks.on(kind)
 
     def metrics(
         self, *, since: datetime | timedelta = timedelta(hours=1), until: datetime | timedelta | None = None,

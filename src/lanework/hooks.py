@@ -34,6 +34,9 @@ class HookEvent:
     data: dict[str, Any] = field(default_factory=dict)
 
 
+H = TypeVar("H", bound=Callable[[HookEvent], Any])
+
+
 class Hooks:
     """Sync or async functions without arguments, run in the order in which they were registered; stops in reverse."""
 
@@ -44,10 +47,15 @@ class Hooks:
         self.child_stop: list[Callable[[], Any]] = []
         self.of: dict[str, list[Callable[[HookEvent], Any]]] = {}
 
-    def on(self, kind: Kind, function: Callable[[HookEvent], Any]) -> None:
+    def on(self, kind: Kind) -> Callable[[H], H]:
         if kind not in KINDS:
             raise ConfigError(f"on: expected one of {', '.join(KINDS)}, got {kind!r}")
-        self.of.setdefault(kind, []).append(function)
+
+        def registered(function: H) -> H:
+            self.of.setdefault(kind, []).append(function)
+            return function
+
+        return registered
 
     def on_start(self, function: F) -> F:
         """In every worker process, before it takes its first job."""

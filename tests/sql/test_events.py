@@ -21,7 +21,7 @@ from tests.sql import test_interleavings as meet
 from tests.sql import truth
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
-from tests.sql.engine import Engine, connect
+from tests.sql.engine import Claim, Engine, connect
 from tests.sql.interleave import Beside
 from tests.sql.proof import complaints, move, wipe
 
@@ -36,7 +36,8 @@ class Reader:
     def read(self) -> list[Event]:
         set_json_loads(lambda data: data, self.db)
         try:
-            found, more = [], True
+            found: list[Event] = []
+            more = True
             while more:
                 page = self.at.take(run(self.db, self.at.verb()))
                 found, more = [*found, *page.events], page.more
@@ -76,7 +77,9 @@ def test_what_is_rolled_back_was_never_told(engine: Engine, another: Another) ->
     assert kinds(reader.read()) == ["second"]
 
 
-def test_a_position_between_two_transactions_that_overlap(engine: Engine, another: Another, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_position_between_two_transactions_that_overlap(
+    engine: Engine, another: Another, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Ids 1 and 4 in one transaction, 2 and 3 in another that commits in between; read in pages of one."""
     monkeypatch.setattr(events, "PAGE", 1)
     one, two, reader = another(), another(), Reader(another(), ["mine"])
@@ -157,7 +160,10 @@ def test_a_kind_can_be_switched_off_and_the_act_is_kept(engine: Engine) -> None:
     engine.rows("select lanework.set_telling('job', '*', true, 'me')")
     engine.rows("select lanework.set_telling('job', 'submitted', true, 'me')")
     engine.enqueue("t")
-    assert [row["kind"] for row in engine.rows("select kind from lanework.events where topic = 'job' order by id")] == ["x", "submitted"]
+    assert [row["kind"] for row in engine.rows("select kind from lanework.events where topic = 'job' order by id")] == [
+        "x",
+        "submitted",
+    ]
     acts = engine.rows("select target, after from lanework.audit_log where act = 'events.set' order by id desc limit 4")
     assert [row["target"] for row in acts[::-1]] == ["events:job/submitted", "events:job/*", "events:job/*", "events:job/submitted"]
     assert engine.one("select sum(submitted) from lanework.rollups") == 2, "counted all the same"
@@ -166,7 +172,9 @@ def test_a_kind_can_be_switched_off_and_the_act_is_kept(engine: Engine) -> None:
 def test_ids_that_do_not_follow_each_other_are_told_in_bearable_rows(engine: Engine) -> None:
     kind = engine.type("t")
     engine.rows(
-        "insert into lanework.jobs (id, type_id, status) select n * 2, %s, 'approved' from generate_series(1, 2500) n", kind)  # fmt: skip
+        "insert into lanework.jobs (id, type_id, status) select n * 2, %s, 'approved' from generate_series(1, 2500) n",
+        kind,
+    )
     sizes = [row["n"] for row in engine.rows("select cardinality(job_ids) as n from lanework.events order by id")]
     assert sizes == [1000, 1000, 500]
     truth.check(engine)
@@ -245,6 +253,26 @@ def test_old_ranges_leave_whole_and_wait_for_nobody(database: str) -> None:
 
 
 # metrics
+
+
+def test_every_change_is_told_and_counted_once(engine: Engine) -> None:
+    lane, kind, worker = engine.lane("l", None), engine.type("t", "l"), engine.worker()
+
+    def running(jobs: int = 1) -> list[Claim]:
+        for _ in range(jobs):
+            engine.enqueue("t")
+        return engine.claim(worker, lane, kind, want=jobs)
+
+    first, second, third = running(3)
+    engine.completed(worker, first, third)
+    engine.completed(worker, second)
+    for action in ("retry", "release", "snooze", "fail", "cancel"):
+        engine.settle(worker, *running(2), action=action, delay_s=60.0 if action == "snooze" else 0.0, error_class="permanent")
+        engine.settle(worker, *engine.claim(worker, lane, kind, want=9), action="fail", error_class="transient")
+    engine.cancel(engine.enqueue("t"))
+    running()
+    engine.end_worker(worker)
+    truth.check(engine)
 
 
 def test_events_and_metrics_are_the_truth_in_a_storm(engine: Engine, shared_database: str) -> None:
@@ -398,7 +426,9 @@ def test_sql_merges_as_python_does(engine: Engine) -> None:
     rng = random.Random(3)
     for _ in range(50):
         one, other = (histogram([rng.lognormvariate(0, 3) for _ in range(rng.randint(0, 20))]) for _ in range(2))
-        assert tuple(engine.one("select lanework.add_histogram(%s::int[], %s::int[])", list(one), list(other))) == metrics.merged(one, other)
+        assert tuple(engine.one("select lanework.add_histogram(%s::int[], %s::int[])", list(one), list(other))) == metrics.merged(
+            one, other
+        )
         summed = "select lanework.sum_histogram(h) from (values (%s::int[]), (%s::int[]), (null)) x(h)"
         assert tuple(engine.one(summed, list(one), list(other))) == metrics.merged(one, other)
         values = [rng.lognormvariate(0, 4) for _ in range(20)]

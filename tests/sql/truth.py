@@ -12,7 +12,8 @@ HAPPENED = """
     select 'submitted' as kind, job_id from proof.history where place = 'jobs' and was is null
     union all select 'started', job_id from proof.history where place = 'jobs' and status = 'running' and was <> 'running'
     union all select status::text, job_id from proof.history where place <> 'jobs' and was is null
-    union all select lanework.kind_of(outcome), job_id from lanework.attempts where outcome in ('retry', 'snooze', 'release', 'wait')"""
+    union all select lanework.kind_of(outcome), job_id from lanework.attempts
+    where outcome in ('retry', 'snooze', 'release', 'wait')"""
 TOLD = """
     select kind, coalesce(j, job_id) as job_id from lanework.events e
     left join lateral (

@@ -22,6 +22,14 @@ def read_events(xid: int | None, id: int, topics: Sequence[str] | None, kinds: S
     )  # fmt: skip
 
 
+def before_last(count: int, topics: Sequence[str] | None, kinds: Sequence[str] | None) -> Verb[str]:
+    """The cursor after which there are `count` events."""
+    return verb(
+        "last_events", lambda found: f"{found[0][0]}-{found[0][1]}" if found else "0-0", count=count,
+        topics=None if topics is None else list(topics), kinds=None if kinds is None else list(kinds),
+    )  # fmt: skip
+
+
 def job_events(
     job: int, *, attempt: int, phase: int, log: int, act: int, progress: datetime | None, limit: int
 ) -> Verb[list[Row]]:  # fmt: skip

@@ -17,6 +17,8 @@ COMMANDS = {
     "jobs": "list, show, wait for and cancel jobs",
     "lanes": "list, add, change, drain and remove lanes",
     "workers": "list workers",
+    "events": "what happens, as it happens",
+    "metrics": "counts and times per lane and type",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
     "verify": "prove that the database's rows keep the engine's promises",
