@@ -215,9 +215,9 @@ begin
                       j.attempt > 1 or j.continues is not null as past, j.created_at, j.owner, pg_column_size(j.payload) as bytes,
                       case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end as payload
         ), waited as (
-            select t.type_id, case when t.attempt = 1 then width_bucket(v_now - t.created_at, lanework.bucket_bounds()) end as bucket,
-                   count(*) as n, sum(v_now - t.created_at) as wait
-            from taken t group by 1, 2
+            select t.type_id, case when t.first then width_bucket(v_now - t.created_at, lanework.bucket_bounds()) end as bucket,
+                   t.n, t.n * (v_now - t.created_at) as wait
+            from (select t.type_id, t.created_at, t.attempt = 1 as first, count(*) as n from taken t group by 1, 2, 3) t
         ), counted as (
             insert into lanework.rollups as r (minute, writer, lane_id, type_id, started, wait_s, wait_hist)
             select date_trunc('minute', v_now), pg_backend_pid(), p_lane, w.type_id, sum(w.n),

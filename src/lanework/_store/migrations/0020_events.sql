@@ -6,6 +6,7 @@
 -- Metrics. Each session adds to rows of its own in the transaction that it counts, so nobody waits for anybody; the leader merges
 -- old minutes (writer 0). Times are histograms over fixed bounds: place k counts what is below bound k and not below bound k - 1,
 -- the last one what is beyond them all. They are mergeable by adding them up, and as long as the highest place that is used.
+-- Lane 0: jobs that no lane has claimed yet; they count for the lane that their type is in when somebody asks.
 create table lanework.rollups (
     minute timestamptz not null,
     writer int not null,
@@ -80,13 +81,6 @@ begin
 end $$;
 create aggregate lanework.sum_histogram(int[]) (sfunc = lanework.add_to_sum, stype = bigint[], initcond = '{}');
 
--- The lane that a type's jobs count for before they have been claimed.
-create function lanework.lane_of(p_type int) returns int
-language plpgsql stable as $$
-begin
-    return coalesce((select l.id from lanework.job_types t join lanework.lanes l on l.name = t.lane where t.id = p_type), 0);
-end $$;
-
 -- Money spent by runs of a type, from whoever knows it.
 create function lanework.add_spend(p_lane int, p_type int, p_amount numeric) returns void
 language sql volatile as $$
@@ -111,7 +105,7 @@ begin
     from (select a.type_id, count(*) as n, min(a.id) as low, max(a.id) as high from added a group by a.type_id) x;
     if v_count is null then return null; end if;
     insert into lanework.rollups as r (minute, writer, lane_id, type_id, submitted)
-    select date_trunc('minute', lanework.now()), pg_backend_pid(), lanework.lane_of(u.type), u.type, u.n
+    select date_trunc('minute', lanework.now()), pg_backend_pid(), 0, u.type, u.n
     from unnest(v_types, v_counts) as u(type, n)
     on conflict (minute, writer, lane_id, type_id) do update set submitted = r.submitted + excluded.submitted;
     if exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('submitted', '*')) then
@@ -153,12 +147,13 @@ declare
     v_kind text;
 begin
     with x as materialized (
+        -- jobs that were claimed and finished together ran equally long: one group, and few sums, for most batches
         select a.lane_id, a.type_id, a.status, width_bucket(a.finished_at - a.claimed_at, lanework.bucket_bounds()) as bucket,
-               count(*) as n, sum(a.finished_at - a.claimed_at) as ran, min(a.id) as low, max(a.id) as high
-        from added a group by 1, 2, 3, 4
+               count(*) as n, count(*) * (a.finished_at - a.claimed_at) as ran, min(a.id) as low, max(a.id) as high
+        from added a group by a.lane_id, a.type_id, a.status, a.claimed_at, a.finished_at
     ), counted as (
         insert into lanework.rollups as r (minute, writer, lane_id, type_id, completed, cancelled, run_s, run_hist)
-        select date_trunc('minute', lanework.now()), pg_backend_pid(), coalesce(x.lane_id, lanework.lane_of(x.type_id)) as lane, x.type_id,
+        select date_trunc('minute', lanework.now()), pg_backend_pid(), coalesce(x.lane_id, 0) as lane, x.type_id,
                coalesce(sum(x.n) filter (where x.status = 'completed'), 0), coalesce(sum(x.n) filter (where x.status <> 'completed'), 0),
                coalesce(extract(epoch from sum(x.ran) filter (where x.status = 'completed')), 0),
                lanework.histogram(array_agg(x.bucket) filter (where x.status = 'completed'),
@@ -216,7 +211,7 @@ begin
     perform lanework.count_errors(
         array_agg(x.lane), array_agg(x.type_id), array_agg(x.error_class), array_agg(x.n), array_agg(0::bigint), array_agg(0::bigint))
     from (
-        select coalesce(a.lane_id, lanework.lane_of(a.type_id)) as lane, a.type_id, a.error_class, count(*) as n
+        select coalesce(a.lane_id, 0) as lane, a.type_id, a.error_class, count(*) as n
         from added a group by 1, 2, 3) x;
     return null;
 end $$;
@@ -239,7 +234,7 @@ begin
     perform lanework.count_errors(
         array_agg(x.lane_id), array_agg(x.type_id), array_agg(x.error_class), array_agg(0::bigint), array_agg(x.retried), array_agg(x.recovered))
     from (
-        select coalesce(j.lane_id, lanework.lane_of(j.type_id)) as lane_id, j.type_id, coalesce(a.error_class, 'unknown') as error_class,
+        select coalesce(j.lane_id, 0) as lane_id, j.type_id, coalesce(a.error_class, 'unknown') as error_class,
                count(*) filter (where a.outcome = 'retry') as retried, count(*) filter (where a.outcome = 'release') as recovered
         from added a cross join lateral (select j.lane_id, j.type_id from lanework.jobs j where j.id = a.job_id offset 0) j
         where a.outcome in ('retry', 'release') group by 1, 2, 3) x
@@ -583,28 +578,35 @@ returns table (
 )
 language sql stable as $$
     with found as (
-        select case when p_step is null then p_since else date_bin(p_step, r.minute, p_since) end as at, r.*
-        from lanework.rollups r where r.minute >= p_since and r.minute < p_until
+        select case when p_step is null then p_since else date_bin(p_step, r.minute, p_since) end as at,
+               coalesce(l.name, case when r.lane_id = 0 then t.lane end, '') as lane, coalesce(t.name, '') as type, r.*
+        from lanework.rollups r
+        left join lanework.lanes l on l.id = r.lane_id
+        left join lanework.job_types t on t.id = r.type_id
+        where r.minute >= p_since and r.minute < p_until
     ), sums as (
-        select f.at, f.lane_id, f.type_id, sum(f.submitted)::bigint as submitted, sum(f.started)::bigint as started,
+        select f.at, f.lane, f.type, sum(f.submitted)::bigint as submitted, sum(f.started)::bigint as started,
                sum(f.completed)::bigint as completed, sum(f.failed)::bigint as failed, sum(f.retried)::bigint as retried,
                sum(f.recovered)::bigint as recovered, sum(f.cancelled)::bigint as cancelled, sum(f.wait_s) as wait_s, sum(f.run_s) as run_s,
                sum(f.spend) as spend, lanework.sum_histogram(f.wait_hist) as wait_hist, lanework.sum_histogram(f.run_hist) as run_hist
-        from found f group by f.at, f.lane_id, f.type_id
+        from found f
+        where (p_lanes is null or f.lane = any (p_lanes)) and (p_types is null or f.type = any (p_types))
+        group by f.at, f.lane, f.type
     ), errors as (
-        select x.at, x.lane_id, x.type_id, jsonb_object_agg(x.error_class, x.failed) as failed_by
+        select x.at, x.lane, x.type, jsonb_object_agg(x.error_class, x.failed) as failed_by
         from (
-            select case when p_step is null then p_since else date_bin(p_step, e.minute, p_since) end as at, e.lane_id, e.type_id,
+            select case when p_step is null then p_since else date_bin(p_step, e.minute, p_since) end as at,
+                   coalesce(l.name, case when e.lane_id = 0 then t.lane end, '') as lane, coalesce(t.name, '') as type,
                    e.error_class, sum(e.failed)::bigint as failed
-            from lanework.error_rollups e where e.minute >= p_since and e.minute < p_until group by 1, 2, 3, 4) x
-        where x.failed > 0 group by x.at, x.lane_id, x.type_id
+            from lanework.error_rollups e
+            left join lanework.lanes l on l.id = e.lane_id
+            left join lanework.job_types t on t.id = e.type_id
+            where e.minute >= p_since and e.minute < p_until group by 1, 2, 3, 4) x
+        where x.failed > 0 group by x.at, x.lane, x.type
     )
-    select s.at, coalesce(l.name, ''), coalesce(t.name, ''), s.submitted, s.started, s.completed, s.failed, s.retried, s.recovered, s.cancelled,
+    select s.at, s.lane, s.type, s.submitted, s.started, s.completed, s.failed, s.retried, s.recovered, s.cancelled,
            s.wait_s, s.run_s, s.spend, s.wait_hist, s.run_hist, coalesce(e.failed_by, '{}')
     from sums s
-    left join lanework.lanes l on l.id = s.lane_id
-    left join lanework.job_types t on t.id = s.type_id
-    left join errors e on e.at = s.at and e.lane_id = s.lane_id and e.type_id = s.type_id
-    where (p_lanes is null or l.name = any (p_lanes)) and (p_types is null or t.name = any (p_types))
+    left join errors e on e.at = s.at and e.lane = s.lane and e.type = s.type
     order by s.at, 2, 3
 $$;
