@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lanework")
 
+#: Seconds until the next commit of an act on many jobs.
+CARRY = 0.05
+
 
 class Rounds(Service):
     """Maintenance: everybody's share each sweep, the leader's housekeeping now and then."""
@@ -29,7 +32,7 @@ class Rounds(Service):
 
     async def run_once(self) -> float:
         settings = self._guard.settings
-        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        leads, recovered, _, unfinished = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
         if recovered:
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
         if leads and time.monotonic() >= self._upkeep_at:
@@ -39,4 +42,5 @@ class Rounds(Service):
             removed = await self._keeper.run(prune())
             data = {"removed": dict(removed), "seconds": round(time.monotonic() - started, 3), "worker": self._guard.worker_id}
             await self._keeper.run(tell("maintenance", "upkeep", data=data))
-        return settings.sweep
+        # acts on many jobs go on in small commits, with room for the heartbeat between them
+        return CARRY if unfinished else settings.sweep
