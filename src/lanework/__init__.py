@@ -21,7 +21,10 @@ if TYPE_CHECKING:
         LaneworkError,
         UnknownJobType,
     )
+    from lanework.events import Event
+    from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
+    from lanework.metrics import Metric
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -36,7 +39,10 @@ _HOMES = {
         "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
+    "events": ("Event",),
+    "hooks": ("HookEvent",),
     "job": ("Handle", "Job", "JobInfo"),
+    "metrics": ("Metric",),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -52,9 +58,11 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Event",
     "Executor",
     "Fail",
     "Handle",
+    "HookEvent",
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
@@ -67,6 +75,7 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Metric",
     "Partial",
     "Retryable",
     "Snooze",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
 from lanework.errors import JobCancelled, JobFailed, JobNotFinished, JobNotFound
+
+if TYPE_CHECKING:
+    from lanework.events import Event
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -71,6 +74,10 @@ class Reading(Protocol):
 
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str: ...
 
+    def events(self, *, after: str | None = None, job: int | None = None) -> Iterator[Event]: ...
+
+    def aevents(self, *, after: str | None = None, job: int | None = None) -> AsyncIterator[Event]: ...
+
 
 class Handle(Generic[R_co]):
     """A submitted job. Cheap: it holds the id, and reads when asked."""
@@ -125,6 +132,14 @@ class Handle(Generic[R_co]):
 
     async def acancel(self, reason: str = "", *, children: bool = True) -> str:
         return await self._app.acancel(self.id, reason=reason, children=children)
+
+    def events(self, *, after: str | None = None) -> Iterator[Event]:
+        """What happens to the job, from its submit (or a cursor) on: states, progress, log lines, what operators do. Ends after
+        its final state."""
+        return self._app.events(after=after, job=self.id)
+
+    def aevents(self, *, after: str | None = None) -> AsyncIterator[Event]:
+        return self._app.aevents(after=after, job=self.id)
 
     def _may_be_uncommitted(self) -> bool:
         return self._pending is not None and self._pending()

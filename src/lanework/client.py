@@ -7,8 +7,8 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -17,10 +17,12 @@ from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
+from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
 from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
+from lanework._store.events import event_horizon
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
@@ -30,11 +32,13 @@ from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.events import Event, apages, pages, position
 from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
-from lanework.hooks import Hooks
+from lanework.hooks import H, Hooks, Kind
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.metrics import Metric, metrics
 from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
@@ -82,6 +86,7 @@ class Lanework(Acts, Declares):
         self._keeper: Keeper | None = None
         self._keepers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKeeper] = weakref.WeakKeyDictionary()
         self._hinter = Hinter(self)
+        self._hub = Hub(self)
         self._workers: list[Worker] = []
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -99,7 +104,8 @@ class Lanework(Acts, Declares):
         await self.aclose()
 
     def close(self) -> None:
-        """Closes the connections; the last user of an embedded server stops it."""
+        """Closes the connections, and ends subscriptions; the last user of an embedded server stops it."""
+        self._hub.close()
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
@@ -202,20 +208,59 @@ class Lanework(Acts, Declares):
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
 
+    # -- watching ------------------------------------------------------------------------------------------------------
+
+    def events(
+        self, *, after: str | None = None, job: int | None = None, topics: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None, follow: bool = True,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Events in order, from now on, or after a cursor ("0-0": from the oldest that is kept). With `job`, that job's own
+        stream from its submit on, which ends after its final state. `follow=False` ends when there is nothing more now.
+
+        `event.cursor` is where to go on, in this process or another. No connection is held between the reads.
+        """
+        for found in pages(self, position(after, job, topics, kinds), follow=follow):
+            yield from found.events
+
+    async def aevents(
+        self, *, after: str | None = None, job: int | None = None, topics: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None, follow: bool = True,
+    ) -> AsyncIterator[Event]:  # fmt: skip
+        async for found in apages(self, position(after, job, topics, kinds), follow=follow):
+            for event in found.events:
+                yield event
+
+    def on(self, kind: Kind) -> Callable[[H], H]:
+        """Registers a hook, sync or async: `@app.on("failed")`. It runs in the worker's process, aside from its jobs."""
+        return self.hooks.on(kind)
+
+    def metrics(
+        self, *, since: datetime | timedelta = timedelta(hours=1), until: datetime | timedelta | None = None,
+        lane: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, step: timedelta | float | None = None,
+    ) -> builtins.list[Metric]:  # fmt: skip
+        """A row per lane and type, and per `step` (whole minutes) if there is one. `since`, `until`: a time, or how long ago."""
+        return self._run(metrics(since, until, lane, type, step))
+
+    async def ametrics(
+        self, *, since: datetime | timedelta = timedelta(hours=1), until: datetime | timedelta | None = None,
+        lane: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, step: timedelta | float | None = None,
+    ) -> builtins.list[Metric]:  # fmt: skip
+        return await self._arun(metrics(since, until, lane, type, step))
+
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
-            return self._healthy(self._run(health()), self._run(unserved_types()))
+            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()))
         except LaneworkError as error:
             return self._ill(error)
 
     async def ahealth(self) -> dict[str, Any]:
         try:
-            return self._healthy(await self._arun(health()), await self._arun(unserved_types()))
+            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), await self._arun(event_horizon()))
         except LaneworkError as error:
             return self._ill(error)
 
-    def _healthy(self, row: Any, unserved: Any) -> dict[str, Any]:
+    def _healthy(self, row: Any, unserved: Any, horizon: Any) -> dict[str, Any]:
         version, fsync, connections, notifications, living, leader = row
         here = [worker.health() for worker in self._workers]
         failing = [one for worker in here for one in worker["services"] if one["state"] == "failing"]
@@ -225,6 +270,7 @@ class Lanework(Acts, Declares):
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
+            "events": _horizon(horizon),
             "here": here,
         }
 
@@ -390,6 +436,13 @@ class Lanework(Acts, Declares):
 
     def __repr__(self) -> str:
         return f"<Lanework {len(self.handlers)} jobs, {(self.settings.dsn and 'PostgreSQL') or 'embedded PostgreSQL'}>"
+
+
+def _horizon(row: Any) -> dict[str, Any]:
+    """The stream of all events ends at the oldest transaction that writes, anywhere on the server."""
+    waiting, since, pid, database, application, started_at = row
+    holder = {"pid": pid, "database": database, "application": application, "since": started_at}
+    return {"waiting": waiting, "since": since, "held_by": holder if waiting and database is not None else None}
 
 
 def _answered(job_id: int, answer: T | None) -> T:

@@ -19,6 +19,8 @@ LaneworkError
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
+├── InvalidCursor               LW-560   a position in the events that this database does not have
+│   └── EventsRemoved           LW-561   events after the position have left by retention
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
@@ -167,6 +169,17 @@ class TooManyChildren(InvalidJob):
 class WouldDeadlock(LaneworkError):
     code = "LW-314"
     http_status = 409
+
+
+class InvalidCursor(LaneworkError):
+    code = "LW-560"
+    exit_code = 2
+    http_status = 422
+
+
+class EventsRemoved(InvalidCursor):
+    code = "LW-561"
+    http_status = 410
 
 
 class ClaimLost(LaneworkError):

@@ -75,7 +75,9 @@ FREEZE = "select lanework.freeze(%s, 'me', '', %s)"
 DRAIN_ALL, RESUME_ALL = "select lanework.drain_all('me')", "select lanework.resume_all('me')"
 
 #: Function → samples.
+TELLING = "select lanework.set_telling('job', %s, %s, 'me')"
 SAMPLES: dict[str, Sample] = {
+    "set_telling": Sample([lambda _: (TELLING, "started", False), lambda _: (TELLING, "*", True)], []),
     "cancel": Sample(
         [lambda it: (CANCEL, it.ids["waiting"]), lambda it: (CANCEL, it.ids["running"])],
         [lambda it: (CANCEL, it.ids["completed"]), lambda _: (CANCEL, 10**9)],

@@ -136,7 +136,7 @@ declare
     t text;
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
-                             'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
+                             'checkpoints', 'attempts', 'logs', 'rollups', 'error_rollups', 'silent_kinds', 'subscribers', 'workers', 'job_types',
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
                              'operations', 'drains', 'freezes', 'audit_log', 'events'] loop
         execute format('delete from lanework.%I', t);

@@ -191,6 +191,6 @@ def test_rollups_count_each_end_once(engine: Engine, claim: Claim) -> None:
     assert (row["c"], row["r"], row["f"]) == (1, 1, 0)
     move(engine, minutes=10)
     merged = engine.one("select lanework.merge_rollups()")
-    row = engine.rows("select sum(completed) c, sum(retried) r, max(worker_id) w from lanework.rollups")[0]
+    row = engine.rows("select sum(completed) c, sum(retried) r, max(writer) w from lanework.rollups")[0]
     assert merged and (row["c"], row["r"], row["w"]) == (1, 1, 0)
     assert engine.one("select lanework.merge_rollups()") == 0

@@ -14,7 +14,7 @@ from tests.sql.engine import TOP, Claim, Engine, columns, connect, numbers
 
 ROWS = 200_000
 #: A verb of a batch of ten touches some hundred pages; the table has thousands, each index of it hundreds more.
-PAGES = 600
+PAGES = 800
 
 
 class Table:

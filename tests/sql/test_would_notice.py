@@ -10,7 +10,17 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_audited, test_claim, test_final, test_finish, test_running, test_sessions, test_waiting, test_workers
+from tests.sql import (
+    test_audited,
+    test_claim,
+    test_events,
+    test_final,
+    test_finish,
+    test_running,
+    test_sessions,
+    test_waiting,
+    test_workers,
+)
 from tests.sql import test_interleavings as meet
 from tests.sql import test_operations as operations
 from tests.sql.conftest import Another
@@ -176,6 +186,30 @@ BUGS = [
     Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')",
         "('approved', 'running')",
         wide(test_sessions.test_a_head_that_waits_keeps_its_session)),
+    Bug("events read by id", "read_events", "(e.xid, e.id) > (p_xid, p_id) and e.xid < v_horizon", "e.id > p_id",
+        test_events.test_what_commits_late_is_not_skipped),
+    Bug("events read past the horizon", "read_events", "and e.xid < v_horizon", "",
+        test_events.test_what_commits_late_is_not_skipped),
+    Bug("rolled back events hold up nothing", "read_events", "pg_snapshot_xmin(", "pg_snapshot_xmax(",
+        test_events.test_what_is_rolled_back_was_never_told),
+    Bug("a merge overwrites", "merge_rollups", "submitted = r.submitted + excluded.submitted", "submitted = excluded.submitted",
+        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+    Bug("a merge copies", "merge_rollups", "delete from lanework.rollups r where", "update lanework.rollups r set spend = 0 where",
+        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+    Bug("a finish overwrites", "note_done", "completed = r.completed + excluded.completed", "completed = excluded.completed",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("a claim overwrites", "claim", "started = r.started + excluded.started", "started = excluded.started",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("a gap in a batch", "note_done", "v_high - v_low + 1 = v_count", "true",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("given back untold", "note_attempts", "'snooze', 'release'", "'snooze'",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("failures of one class", "note_failed", "array_agg(x.error_class)", "array_agg('unknown'::text)",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("finishes share a row", "note_done", "pg_backend_pid()", "1",
+        test_events.test_a_finish_in_somebodys_open_transaction_holds_up_no_other_finish),
+    Bug("submits share a row", "note_submitted", "pg_backend_pid()", "1",
+        test_events.test_submits_of_open_transactions_do_not_wait_for_each_other),
 ]  # fmt: skip
 
 

@@ -19,6 +19,8 @@ COMMANDS = {
     "workers": "list, drain and resume workers",
     "operations": "acts on many jobs: list, show, stop",
     "audit": "what operators did",
+    "events": "what happens, as it happens",
+    "metrics": "counts and times per lane and type",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
     "verify": "prove that the database's rows keep the engine's promises",

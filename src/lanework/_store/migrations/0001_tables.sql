@@ -242,21 +242,6 @@ create table lanework.leader (
 );
 insert into lanework.leader default values;
 
--- Each worker adds to its own rows in the transaction of its finishes; the leader merges old minutes (worker 0).
-create table lanework.rollups (
-    minute timestamptz not null,
-    worker_id bigint not null,
-    lane_id int not null,
-    type_id int not null,
-    completed bigint not null default 0,
-    failed bigint not null default 0,
-    retried bigint not null default 0,
-    cancelled bigint not null default 0,
-    wait_s double precision not null default 0,
-    run_s double precision not null default 0,
-    primary key (minute, worker_id, lane_id, type_id)
-) with (fillfactor = 50);
-
 -- How long what hangs on a job is kept after the job's end.
 create table lanework.lifetimes (
     thing text primary key,
@@ -271,4 +256,5 @@ insert into lanework.lifetimes values
     ('checkpoints', '7 days', 'checkpoints, after their job has ended'),
     ('steps', '7 days', 'stored steps and blobs, after their job has ended'),
     ('rollups', '90 days', 'metrics per minute'),
+    ('events', '7 days', 'events, by whole ranges of ids'),
     ('workers', '7 days', 'rows of workers that have ended');
