@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanework._pools.base import Call, Executor
+    from lanework.approvals import Above
     from lanework.client import Lanework
     from lanework.context import Context
     from lanework.errors import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         LaneworkError,
         UnknownJobType,
     )
+    from lanework.estimates import Estimate
     from lanework.job import Handle, Job, JobInfo
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
@@ -30,12 +32,14 @@ if TYPE_CHECKING:
 #: only submits, does not pay for the rest.
 _HOMES = {
     "_pools.base": ("Call", "Executor"),
+    "approvals": ("Above",),
     "client": ("Lanework",),
     "context": ("Context",),
     "errors": (
         "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
+    "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
@@ -44,6 +48,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Above",
     "Call",
     "Cancel",
     "ClaimLost",
@@ -52,6 +57,7 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Estimate",
     "Executor",
     "Fail",
     "Handle",

@@ -7,17 +7,19 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
 from lanework._children import ChildResult, results
+from lanework._codec import PAYLOAD_LIMIT, encode
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._loading import Target
 from lanework._pools.base import Executor
+from lanework._store import approvals as store
 from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
@@ -25,6 +27,7 @@ from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
+from lanework.approvals import Approvals
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
@@ -69,6 +72,7 @@ class Lanework(Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.approvals = Approvals(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -202,6 +206,40 @@ class Lanework(Declares):
 
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
         return _answered(job_id, await self._arun(cancel(job_id, by, reason)))
+
+    # -- approving -----------------------------------------------------------------------------------------------------
+
+    def approve(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        """Lets a job go that is `awaiting_approval`; answers its next state. `hash` is that of what you saw (`get(job_id).hash`):
+        if the job has changed since, `ApprovalOutdated`. `limit`: up to this sum."""
+        shown = hash or self.get(job_id).hash
+        return _answered(job_id, self._run(store.approve(job_id, shown, limit, by)))
+
+    async def aapprove(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        shown = hash or (await self.aget(job_id)).hash
+        return _answered(job_id, await self._arun(store.approve(job_id, shown, limit, by)))
+
+    def reject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        """Says no to a job that waits for its estimate or for an approval: it is cancelled, with the reason."""
+        return _answered(job_id, self._run(store.reject(job_id, reason, by)))
+
+    async def areject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(store.reject(job_id, reason, by)))
+
+    def edit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        """Gives a job that waits other arguments, all of them, and starts it anew: its approval, its estimate and its stored steps
+        were for the old ones. Answers its next state."""
+        return _answered(job_id, self._run(self._edit(self.get(job_id), payload, by)))
+
+    async def aedit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(self._edit(await self.aget(job_id), payload, by)))
+
+    def _edit(self, job: JobInfo, payload: Mapping[str, Any], by: str) -> Verb[str | None]:
+        """Checked by the handler's own annotations, where this application has it."""
+        if job.type not in self.handlers:
+            return store.edit(job.id, encode(dict(payload), field="payload", limit=PAYLOAD_LIMIT), None, by)
+        handler = self.handlers[job.type]
+        return store.edit(job.id, handler.bind_json(payload), handler.version, by)
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""

@@ -18,6 +18,16 @@ begin
         raise exception 'new jobs start as approved, as scheduled with a run_at, or as blocked with a session; nothing was stored'
             using errcode = 'LW300';
     end if;
+    -- whatever way it came: what needs an estimate or an approval waits for it
+    if lanework.approval_in_use() then
+        perform lanework.gate(array(
+            with kinds as materialized (select distinct a.type_id, a.owner from added a),
+            gated as materialized (
+                select k.type_id, k.owner from kinds k join lanework.job_types t on t.id = k.type_id
+                cross join lateral lanework.approval_rule(k.type_id, k.owner) r
+                where t.estimator is not null or r.policy <> 'never')
+            select a.id from added a join gated g on g.type_id = a.type_id and g.owner is not distinct from a.owner order by a.id));
+    end if;
     return null;
 end $$;
 create trigger check_new_jobs after insert on lanework.jobs
@@ -111,6 +121,9 @@ begin
         end if;
     end if;
 
+    if continues is not null then -- before the job: an estimate finds them too
+        perform lanework.inherit_steps(v_id, continues, from_step);
+    end if;
     insert into lanework.jobs (
         id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload, session, blocked_on, continues)
     values (
@@ -118,9 +131,6 @@ begin
         v_now + coalesce(max_age, make_interval(secs => t.max_age_s)),
         lanework.first_status(run_at, session, v_now), t.id, -coalesce(priority, t.priority), version,
         coalesce(max_tries, t.max_tries), owner, tags, payload, session, case when session is not null then 'session' end, continues);
-    if continues is not null then
-        perform lanework.inherit_steps(v_id, continues, from_step);
-    end if;
     if hint then
         perform lanework.hint(coalesce('@' || session, t.lane));
     end if;

@@ -68,6 +68,7 @@ begin
         select x.parent_id from (select o.parent_id from lanework.children o order by o.parent_id limit p_limit) x
         where not exists (select from lanework.all_jobs j where j.id = x.parent_id));
     delete from lanework.waits w where not exists (select from lanework.jobs j where j.id = w.job_id);
+    perform lanework.prune_approvals(p_limit);
     return query
     with gone as (
         delete from lanework.progress p where p.job_id in (
@@ -118,5 +119,6 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    v_swept := v_swept + lanework.tend_approvals();
     return query select v_leads, v_recovered, v_swept;
 end $$;
