@@ -7,7 +7,9 @@ return case when p_session is not null then 'blocked'::lanework.job_status when 
 
 -- Bulk submits copy rows in. They may not start in a state that a submit does not give.
 create function lanework.check_new_jobs() returns trigger
-language plpgsql as $$
+language plpgsql
+set enable_seqscan = off -- of the types only the few that need an approval are looked at
+as $$
 begin
     if exists (
         select from added
@@ -19,7 +21,8 @@ begin
             using errcode = 'LW300';
     end if;
     -- whatever way it came: what needs an estimate or an approval waits for it
-    if lanework.approval_in_use() then
+    if exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
+       or exists (select from lanework.approval_rules) then
         perform lanework.gate(array(
             with kinds as materialized (select distinct a.type_id, a.owner from added a),
             gated as materialized (

@@ -108,13 +108,6 @@ language sql stable as $$
     where t.id = p_type
 $$;
 
--- Does anybody here need an approval or an estimate? Cheap: most installations answer no.
-create function lanework.approval_in_use() returns boolean
-language sql stable as $$
-    select exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
-        or exists (select from lanework.approval_rules)
-$$;
-
 -- Why a job needs a yes, by its rule and its estimate; null: it needs none.
 create function lanework.why_approval(p_type int, p_owner text, e lanework.estimates) returns text
 language sql stable as $$
@@ -223,8 +216,8 @@ begin
             e.tokens := (p_result ->> 'tokens')::bigint; e.items := (p_result ->> 'items')::bigint;
             e.seconds := (p_result ->> 'seconds')::float8; e.currency := coalesce(p_result ->> 'currency', 'USD');
             e.warnings := array(select jsonb_array_elements_text(coalesce(p_result -> 'warnings', '[]')));
-            e.failed := p_result is null or jsonb_typeof(p_result) <> 'object' or e.low > e.high or 'NaN' in (e.low, e.high)
-                        or e.low < 0 or e.high < 0;
+            e.failed := p_result is null or jsonb_typeof(p_result) <> 'object' or coalesce(e.low > e.high, false)
+                        or coalesce(e.low < 0, false) or coalesce(e.high < 0, false) or 'NaN' in (coalesce(e.low, 0), coalesce(e.high, 0));
         exception when data_exception then
             e.failed := true;
         end;
@@ -315,7 +308,7 @@ end $$;
 
 -- Is this the same hand? 'cli:ada' and 'ada' are: what stands before the colon is the way, not the person.
 create function lanework.person(p_by text) returns text
-language sql immutable as $$ select nullif(lower(regexp_replace(p_by, '^[a-z]+:', '')), '') $$;
+language sql immutable as $$ select nullif(regexp_replace(lower(p_by), '^[a-z]+:', ''), '') $$;
 
 -- Why this person may not approve this job; null: he may.
 create function lanework.second_pair_missing(j lanework.jobs, p_by text) returns text
