@@ -672,6 +672,7 @@ def check(desk: Desk, job: int) -> None:
         right = approval.get("hash") == desk.hash(job)
         assert not approval or right, "an approval of another payload"
         assert (row["status"] in ("approved", "running")) == right, row["status"]
+        assert row["status"] == "running" or row["claim_id"] is None, "taken from whoever runs it"
         assert (row["status"] == "awaiting_approval") == bool(desk.row("approval_requests", job))
         assert (row["status"] == "pending") == bool(desk.row("estimating", job))
     else:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_approval, test_claim, test_finish, test_running, test_waiting, test_workers
 from tests.sql import test_interleavings as meet
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
@@ -50,6 +50,14 @@ def batches(engine: Engine, another: Another, verb: str) -> None:
     engine.rows("insert into lanework.jobs (type_id, status) select %s, 'approved' from generate_series(1, 2000)", kind)
     engine.rows("analyze lanework.jobs")
     meet.test_batches_lock_in_the_order_of_ids(meet.Scene(engine, another, None), verb)
+
+
+def approved(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test(test_approval.Desk(engine), *more)
+
+
+def met(state: str, one: str, two: str) -> Callable[[Engine, Another], object]:
+    return lambda engine, another: test_approval.meet(engine, another, (state, one, two))
 
 
 BUGS = [
@@ -115,6 +123,29 @@ BUGS = [
     Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
+    Bug("an approval of anything", "approve", "p_hash is distinct from v_hash", "false",
+        approved(test_approval.test_an_approval_is_for_what_was_seen)),
+    Bug("an approval that does not look again", "approve", "for no key update", "", met("awaiting_approval", "edit", "approve")),
+    Bug("an edit that keeps its state", "edit", "perform lanework.gate(array[p_id]);", "", met("approved", "edit", "claim")),
+    Bug("an edit that keeps the approval", "edit", "delete from lanework.approvals a where a.job_id = p_id;", "",
+        met("approved", "edit", "edit")),
+    Bug("an edit that does not look again", "edit", "for no key update", "", met("approved", "claim", "edit")),
+    Bug("an edit that keeps the steps", "edit", "delete from lanework.steps s where s.job_id = p_id;", "",
+        approved(test_approval.test_an_edit_starts_anew_from_every_waiting_state, "retry", False, None)),
+    Bug("COPY smuggles", "check_new_jobs", "perform lanework.gate(", "perform cardinality(",
+        approved(test_approval.test_whatever_the_way_it_waits_for_its_approval, test_approval.WAYS["copy"])),
+    Bug("a failed estimate approves", "why_approval", "when e.failed then", "when false then",
+        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "fail")),
+    Bug("an estimate that cannot be read approves", "read_estimate", "e.failed := true;", "e.failed := false;",
+        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "bad number")),
+    Bug("a cancelled job goes on being estimated", "freed", "perform lanework.estimated(p_ids);", "",
+        approved(test_approval.test_the_end_of_a_pending_job_ends_its_estimate, "cancel", False)),
+    Bug("steps of the estimate that nobody looks for", "estimated", "set continues = r.estimate_id", "set continues = null",
+        approved(test_approval.test_its_steps_and_blobs_are_the_runs)),
+    Bug("one's own eyes", "person", "regexp_replace(lower(p_by), '^[a-z]+:', '')", "p_by",
+        approved(test_approval.test_four_eyes, "ada", "cli:ada", False)),
+    Bug("acts approve what nobody saw", "carry_approve", "and r.since <= (p_args ->> 'asked_at')::timestamptz", "",
+        approved(test_approval.test_many_at_once)),
 ]  # fmt: skip
 
 
