@@ -63,7 +63,6 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
 APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "an approval of anything": ("approve", "p_hash is distinct from v_hash", "false"),
     "an edit that keeps its state": ("edit", "perform lanework.gate(array[p_id]);", ""),
-    "a failed estimate approves": ("why_approval", "when e.failed then", "when false then"),
     "an estimate that goes on alone": ("estimated", "if v_live then", "if false then"),
     "an approval never expires": ("tend_approvals", "q.expires_at <= v_now", "false"),
 }

@@ -16,6 +16,7 @@ COMMANDS = {
     "status": "lanes, queues, running jobs and workers on one screen",
     "jobs": "list, show, wait for and cancel jobs",
     "lanes": "list, add, change, drain and remove lanes",
+    "approvals": "who needs an approval: list, set and remove the rules",
     "workers": "list workers",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
@@ -30,6 +31,8 @@ GROUPS = {
         "logs": "what a job has written",
         "wait": "wait until jobs have ended",
         "cancel": "cancel jobs, by id or by filter",
+        "approve": "let jobs go that wait for an approval, by id or by filter",
+        "reject": "cancel jobs that wait for an approval, with a reason",
     },
     "lanes": {
         "list": "lanes with their slots and types",
@@ -38,6 +41,11 @@ GROUPS = {
         "drain": "start nothing more in a lane; running jobs finish",
         "resume": "start jobs in a lane again",
         "remove": "remove a lane",
+    },
+    "approvals": {
+        "rules": "the rules, those of operators first",
+        "set": "set the rule of a type, an owner, both, or all",
+        "remove": "remove a rule",
     },
 }
 EPILOG = """exit codes:
