@@ -39,6 +39,11 @@ CODES = {
     "LW-406": "JobStopped",
     "LW-407": "ChildrenFailed",
     "LW-410": "InvalidResult",
+    "LW-520": "ApprovalOutdated",
+    "LW-521": "NothingToApprove",
+    "LW-522": "SecondPersonNeeded",
+    "LW-523": "InvalidApproval",
+    "LW-524": "NotEditable",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}
