@@ -51,7 +51,7 @@ class JobInfo:
     progress: float | None
     progress_message: str
     cancel_requested: bool
-    #: Of exactly this job: type, version, payload, owner, max_tries. An approval is for a hash.
+    #: Of exactly this job: type, version, payload, owner. An approval is for a hash.
     hash: str = ""
     estimate: Estimate | None = None
     #: What it has cost so far; None: it has not run, and nothing was told.

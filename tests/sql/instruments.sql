@@ -49,7 +49,7 @@ begin
         and exists (
             select from lanework.job_types t where t.id = r.type_id and t.approval = 'always' and not exists (
                 select from lanework.approvals a
-                where a.job_id = r.id and a.hash = lanework.job_hash(t.name, r.version, r.payload, r.owner, r.max_tries))));
+                where a.job_id = r.id and a.hash = lanework.job_hash(t.name, r.version, r.payload, r.owner))));
     return null;
 end $$;
 create trigger record after insert or update or delete on lanework.jobs for each row execute function proof.record();

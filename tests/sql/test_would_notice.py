@@ -132,7 +132,7 @@ BUGS = [
     Bug("an edit that does not look again", "edit", "for no key update", "", met("approved", "claim", "edit")),
     Bug("an edit that keeps the steps", "edit", "delete from lanework.steps s where s.job_id = p_id;", "",
         approved(test_approval.test_an_edit_starts_anew_from_every_waiting_state, "retry", False, None)),
-    Bug("COPY smuggles", "check_new_jobs", "perform lanework.gate(", "perform cardinality(",
+    Bug("COPY smuggles", "gate_new_jobs", "perform lanework.gate(", "perform cardinality(",
         approved(test_approval.test_whatever_the_way_it_waits_for_its_approval, test_approval.WAYS["copy"])),
     Bug("a failed estimate approves", "why_approval", "when e.failed then", "when false then",
         approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "fail")),
@@ -144,7 +144,7 @@ BUGS = [
         approved(test_approval.test_its_steps_and_blobs_are_the_runs)),
     Bug("one's own eyes", "person", "regexp_replace(lower(p_by), '^[a-z]+:', '')", "p_by",
         approved(test_approval.test_four_eyes, "ada", "cli:ada", False)),
-    Bug("acts approve what nobody saw", "carry_approve", "and r.since <= (p_args ->> 'asked_at')::timestamptz", "",
+    Bug("acts approve what nobody saw", "carry_approve", "and r.since <= v_asked", "",
         approved(test_approval.test_many_at_once)),
 ]  # fmt: skip
 

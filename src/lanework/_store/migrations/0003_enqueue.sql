@@ -7,9 +7,7 @@ return case when p_session is not null then 'blocked'::lanework.job_status when 
 
 -- Bulk submits copy rows in. They may not start in a state that a submit does not give.
 create function lanework.check_new_jobs() returns trigger
-language plpgsql
-set enable_seqscan = off -- of the types only the few that need an approval are looked at
-as $$
+language plpgsql as $$
 begin
     if exists (
         select from added
@@ -19,17 +17,6 @@ begin
     ) then
         raise exception 'new jobs start as approved, as scheduled with a run_at, or as blocked with a session; nothing was stored'
             using errcode = 'LW300';
-    end if;
-    -- whatever way it came: what needs an estimate or an approval waits for it
-    if exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
-       or exists (select from lanework.approval_rules) then
-        perform lanework.gate(array(
-            with kinds as materialized (select distinct a.type_id, a.owner from added a),
-            gated as materialized (
-                select k.type_id, k.owner from kinds k join lanework.job_types t on t.id = k.type_id
-                cross join lateral lanework.approval_rule(k.type_id, k.owner) r
-                where t.estimator is not null or r.policy <> 'never')
-            select a.id from added a join gated g on g.type_id = a.type_id and g.owner is not distinct from a.owner order by a.id));
     end if;
     return null;
 end $$;

@@ -82,16 +82,16 @@ create table lanework.edits (
 create index jobs_pending on lanework.jobs (id) where status = 'pending';
 create index job_types_gated on lanework.job_types (id) where approval <> 'never' or estimator is not null;
 
--- What an approval is for: the type, the version and the payload, and what decides who pays how often.
-create function lanework.job_hash(p_type text, p_version int, p_payload jsonb, p_owner text, p_max_tries int) returns text
+-- What an approval is for: the type, the version, the payload, and whose job it is. (No edit changes the other options.)
+create function lanework.job_hash(p_type text, p_version int, p_payload jsonb, p_owner text) returns text
 language sql immutable parallel safe as $$
     select left(encode(sha256(convert_to(
-        jsonb_build_array(p_type, p_version, p_owner, p_max_tries)::text || ' ' || p_payload::text, 'UTF8')), 'hex'), 32)
+        jsonb_build_array(p_type, p_version, p_owner)::text || ' ' || p_payload::text, 'UTF8')), 'hex'), 32)
 $$;
 
 create function lanework.hash_of(j lanework.jobs) returns text
 language sql stable as $$
-    select lanework.job_hash(t.name, j.version, j.payload, j.owner, j.max_tries) from lanework.job_types t where t.id = j.type_id
+    select lanework.job_hash(t.name, j.version, j.payload, j.owner) from lanework.job_types t where t.id = j.type_id
 $$;
 
 -- The rule that holds for a job of this type and owner.
@@ -137,48 +137,74 @@ declare
     v_asked bigint[];
 begin
     if p_ids = '{}' then return; end if; -- the estimating jobs of its own insert come here too
+    -- From each id by one look to its row, and from there by one look each to whatever belongs to it (`offset 0`): nothing here is
+    -- joined, so that a thousand jobs cost a thousand times one, whatever the plan was made for.
     with known as materialized (
-        select j.id, j.type_id, j.owner, j.rank, j.version, j.payload, j.created_at, h.hash, s as kind, e as estimate,
-               lanework.why_approval(j.type_id, j.owner, e) as why, t.approval_expiry_s as patience
-        from lanework.jobs j
-        join lanework.job_types t on t.id = j.type_id
-        cross join lateral (select lanework.job_hash(t.name, j.version, j.payload, j.owner, j.max_tries) as hash) h
-        left join lanework.job_types s on s.name = t.estimator
-        left join lanework.estimates e on e.job_id = j.id and e.hash = h.hash
-        where j.id = any (p_ids) and j.status in ('approved', 'scheduled', 'blocked')
-          and not exists (select from lanework.approvals a where a.job_id = j.id and a.hash = h.hash)
-    ), unpriced as materialized (
-        select k.*, nextval('lanework.job_ids') as estimate_id from known k
-        where (k.kind).id is not null and (k.estimate).job_id is null order by k.id
+        select j.place, j.id, j.owner, j.rank, j.version, j.payload, j.hash, j.patience, w.why,
+               s.id as estimator, s.lane, s.max_tries, case when s.id is not null and e is null then nextval('lanework.job_ids') end as estimate_id
+        from (select u from unnest(p_ids) u order by u) u
+        cross join lateral (
+            select x.ctid as place, x.*, t.estimator, t.approval_expiry_s as patience,
+                   lanework.job_hash(t.name, x.version, x.payload, x.owner) as hash
+            from lanework.jobs x join lanework.job_types t on t.id = x.type_id
+            where x.id = u.u and x.status in ('approved', 'scheduled', 'blocked') offset 0) j
+        left join lateral (select k.id, k.lane, k.max_tries from lanework.job_types k where k.name = j.estimator offset 0) s on true
+        left join lateral (select o from lanework.estimates o where o.job_id = j.id and o.hash = j.hash offset 0) f(e) on true
+        cross join lateral (select lanework.why_approval(j.type_id, j.owner, f.e) as why offset 0) w
+        where not exists (select from lanework.approvals a where a.job_id = j.id and a.hash = j.hash offset 0)
     ), asked as (
         insert into lanework.approval_requests (job_id, since, expires_at, why)
-        select k.id, v_now, v_now + make_interval(secs => k.patience), k.why from known k
-        where k.why is not null and ((k.kind).id is null or (k.estimate).job_id is not null)
+        select k.id, v_now, v_now + make_interval(secs => k.patience), k.why from known k where k.estimate_id is null and k.why is not null
         on conflict (job_id) do update set since = excluded.since, expires_at = excluded.expires_at, why = excluded.why
         returning job_id
     ), held as (
         update lanework.jobs j
-        set status = case when u.id is null then 'awaiting_approval' else 'pending' end::lanework.job_status, blocked_on = null
-        from known k left join unpriced u on u.id = k.id
-        where j.id = any (p_ids) and j.id = k.id and (u.id is not null or k.why is not null and ((k.kind).id is null or (k.estimate).job_id is not null))
+        set status = case when k.estimate_id is null then 'awaiting_approval' else 'pending' end::lanework.job_status, blocked_on = null
+        from known k where j.ctid = k.place and (k.estimate_id is not null or k.why is not null)
     ), steps as (
         -- what the job has inherited is known to its estimate too
         insert into lanework.steps (job_id, key, attempt, result, blob)
-        select u.estimate_id, s.key, 0, s.result, s.blob from unpriced u join lanework.steps s on s.job_id = u.id order by s.seq
+        select k.estimate_id, s.key, 0, s.result, s.blob from known k
+        cross join lateral (select x.* from lanework.steps x where x.job_id = k.id order by x.seq offset 0) s where k.estimate_id is not null
     ), pairs as (
-        insert into lanework.estimating (job_id, estimate_id, hash, at) select u.id, u.estimate_id, u.hash, v_now from unpriced u
+        insert into lanework.estimating (job_id, estimate_id, hash, at)
+        select k.id, k.estimate_id, k.hash, v_now from known k where k.estimate_id is not null
         on conflict (job_id) do update set estimate_id = excluded.estimate_id, hash = excluded.hash, at = excluded.at
     ), jobs as (
         -- it `continues` the job it is for: what that one has stored is looked up, and the two can be found from each other
         insert into lanework.jobs (id, created_at, status, type_id, rank, version, max_tries, owner, payload, continues)
-        select u.estimate_id, v_now, 'approved', (u.kind).id, u.rank, u.version, (u.kind).max_tries, u.owner, u.payload, u.id from unpriced u
+        select k.estimate_id, v_now, 'approved', k.estimator, k.rank, k.version, k.max_tries, k.owner, k.payload, k.id
+        from known k where k.estimate_id is not null
     )
-    select array(select distinct (u.kind).lane from unpriced u), array(select a.job_id from asked a order by 1) into v_lanes, v_asked;
+    select array(select distinct k.lane from known k where k.estimate_id is not null), array(select a.job_id from asked a order by 1)
+    into v_lanes, v_asked;
     if v_asked <> '{}' then
         insert into lanework.events (topic, kind, job_ids) values ('job', 'awaiting_approval', v_asked);
     end if;
     perform lanework.hint(l) from unnest(v_lanes) l;
 end $$;
+
+-- Whatever way a row comes (a submit, COPY, a parent, a redrive): what needs an estimate or an approval waits for it before the
+-- statement has ended. Where nobody uses approval this is two looks into empty indexes.
+create function lanework.gate_new_jobs() returns trigger
+language plpgsql
+set enable_seqscan = off
+as $$
+begin
+    if exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
+       or exists (select from lanework.approval_rules) then
+        perform lanework.gate(array(
+            with kinds as materialized (select distinct a.type_id, a.owner from added a),
+            gated as materialized (
+                select k.type_id, k.owner from kinds k join lanework.job_types t on t.id = k.type_id
+                cross join lateral lanework.approval_rule(k.type_id, k.owner) r
+                where t.estimator is not null or r.policy <> 'never')
+            select a.id from added a join gated g on g.type_id = a.type_id and g.owner is not distinct from a.owner order by a.id));
+    end if;
+    return null;
+end $$;
+create trigger gate_new_jobs after insert on lanework.jobs
+    referencing new table as added for each statement execute function lanework.gate_new_jobs();
 
 -- Lets a job go on that needs nothing more: into its session's order, to its moment, or into the queue.
 create function lanework.let_go(p_id bigint) returns lanework.job_status
@@ -245,8 +271,11 @@ declare
     v_count int := 0;
 begin
     for r in
-        select x.job_id, x.estimate_id, x.hash from lanework.estimating x
-        where (x.estimate_id = any (p_ids) or x.job_id = any (p_ids)) order by x.job_id
+        select pair.job_id, pair.estimate_id, pair.hash from unnest(p_ids) u
+        cross join lateral (
+            select x.* from lanework.estimating x where x.estimate_id = u
+            union all select x.* from lanework.estimating x where x.job_id = u offset 0) pair
+        order by pair.job_id
     loop
         v_live := exists (select from lanework.jobs x where x.id = r.estimate_id);
         continue when v_live and exists (select from lanework.jobs x where x.id = r.job_id and x.status = 'pending');
@@ -255,7 +284,7 @@ begin
             if not exists (select from lanework.jobs x where x.id = r.job_id and x.status = 'pending') then
                 delete from lanework.estimating x where x.job_id = r.job_id;
                 if v_live then
-                    perform lanework.cancel(r.estimate_id, '', 'the job that it was for does not wait for it any more');
+                    perform lanework.put_down(r.estimate_id, '', 'the job that it was for does not wait for it any more');
                 end if;
             end if;
             continue;
@@ -324,6 +353,10 @@ language sql stable as $$
     from lanework.approval_rule(j.type_id, j.owner) r
 $$;
 
+-- Ends a waiting job for the engine's own reasons, or for an act that has an audit row of its own.
+create function lanework.put_down(p_id bigint, p_by text, p_reason text) returns text
+language sql volatile as $$ select lanework.cancel(p_id, p_by, p_reason) $$;
+
 -- Approves exactly what p_hash stands for. Answers the job's next state, or null if there is no such job.
 create function lanework.approve(p_id bigint, p_hash text, p_limit numeric default null, p_by text default '') returns text
 language plpgsql volatile as $$
@@ -389,7 +422,7 @@ begin
     end if;
     perform lanework.audit(p_by, 'job.reject', 'job:' || p_id, jsonb_build_object('status', v_status),
                            jsonb_build_object('status', 'cancelled', 'reason', p_reason));
-    return lanework.cancel(p_id, p_by, p_reason);
+    return lanework.put_down(p_id, p_by, p_reason);
 end $$;
 
 -- Changes the payload of a job that waits, and starts it anew: its approval, its estimate and what it has stored were for another
@@ -443,7 +476,7 @@ begin
     on conflict (job_id) do update set edited_by = excluded.edited_by, at = excluded.at;
     delete from lanework.estimating x where x.job_id = p_id returning x.estimate_id into v_estimate;
     if v_estimate is not null then
-        perform lanework.cancel(v_estimate, p_by, 'the job that it was for was edited');
+        perform lanework.put_down(v_estimate, p_by, 'the job that it was for was edited');
     end if;
     perform lanework.gate(array[p_id]);
     perform lanework.audit(p_by, 'job.edit', 'job:' || p_id, jsonb_build_object('hash', v_before, 'status', j.status),
@@ -455,20 +488,24 @@ begin
     return (select x.status from lanework.jobs x where x.id = p_id);
 end $$;
 
--- Approves many, for an act by filter: only what has waited since before the act was asked for (`asked_at`), so that nothing is
--- approved that nobody can have seen; what one may not approve is left out. Answers how many.
+-- Approves many, for an act by filter: only what has waited since before the act was asked for (`asked_at`, or when the operation
+-- began), so that nothing is approved that nobody can have seen; what one may not approve is left out. Answers how many.
 create function lanework.carry_approve(p_ids bigint[], p_args jsonb, p_by text, p_operation bigint) returns int
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
 declare
     j lanework.jobs%rowtype;
+    v_asked timestamptz := (p_args ->> 'asked_at')::timestamptz;
     v_count int := 0;
 begin
+    if v_asked is null and to_regclass('lanework.operations') is not null then
+        execute 'select o.created_at from lanework.operations o where o.id = $1' into v_asked using p_operation;
+    end if;
     for j in
         select x.* from lanework.approval_requests r
         cross join lateral (select x.* from lanework.jobs x where x.id = r.job_id and x.status = 'awaiting_approval' offset 0) x
-        where r.job_id = any (p_ids) and r.since <= (p_args ->> 'asked_at')::timestamptz order by r.job_id
+        where r.job_id = any (p_ids) and r.since <= v_asked order by r.job_id
     loop
         begin
             perform lanework.approve(j.id, lanework.hash_of(j), (p_args ->> 'limit')::numeric, p_by);
@@ -509,6 +546,8 @@ as $$
 declare
     v_now timestamptz := lanework.now();
     r record;
+    v_from bigint;
+    v_pending bigint[];
     v_count int := 0;
 begin
     for r in
@@ -517,22 +556,31 @@ begin
     loop
         perform from lanework.jobs j where j.id = r.job_id and j.status = 'awaiting_approval' for no key update skip locked;
         if found then
-            perform lanework.cancel(r.job_id, '', format('not approved within %s of asking', r.expires_at - r.since));
+            perform lanework.put_down(r.job_id, '', format('not approved within %s of asking', r.expires_at - r.since));
             v_count := v_count + 1;
         end if;
         delete from lanework.approval_requests q where q.job_id = r.job_id
             and not exists (select from lanework.jobs j where j.id = q.job_id and j.status = 'awaiting_approval');
     end loop;
-    if exists (select from lanework.estimating) then
+    -- of many pending jobs the first ones, and some from a place that differs each time: this stays short
+    select min(j.id) + floor(random() * (max(j.id) - min(j.id)))::bigint into v_from from lanework.jobs j where j.status = 'pending';
+    v_pending := array(
+        (select j.id from lanework.jobs j where j.status = 'pending' order by j.id limit p_limit)
+        union
+        (select j.id from lanework.jobs j where j.status = 'pending' and j.id >= v_from order by j.id limit p_limit) order by 1);
+    v_count := v_count + lanework.estimated(array(
+        select e.estimate_id from unnest(v_pending) u
+        cross join lateral (select x.estimate_id from lanework.estimating x where x.job_id = u offset 0) e
+        where not exists (select from lanework.jobs j where j.id = e.estimate_id offset 0)));
+    if exists (select from lanework.estimating) then -- and estimates that nobody needs any more
         v_count := v_count + lanework.estimated(array(
-            select x.estimate_id from lanework.estimating x
-            where not exists (select from lanework.jobs j where j.id = x.estimate_id offset 0)
-               or not exists (select from lanework.jobs j where j.id = x.job_id and j.status = 'pending' offset 0) limit p_limit));
+            select x.job_id from (select x.job_id from lanework.estimating x order by x.job_id limit p_limit) x
+            where not exists (select from lanework.jobs j where j.id = x.job_id and j.status = 'pending' offset 0)));
     end if;
     for r in
-        select j.* from lanework.jobs j
-        where j.status = 'pending' and not exists (select from lanework.estimating x where x.job_id = j.id offset 0)
-        order by j.id limit p_limit for no key update of j skip locked
+        select j.id from unnest(v_pending) u
+        cross join lateral (
+            select j.id from lanework.jobs j where j.id = u and j.status = 'pending' offset 0 for no key update skip locked) j
     loop
         continue when exists (select from lanework.estimating x where x.job_id = r.id);
         perform lanework.ask_approval(r.id, 'its cost is not known: nobody estimates it');
