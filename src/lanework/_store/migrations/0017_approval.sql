@@ -208,7 +208,9 @@ create trigger gate_new_jobs after insert on lanework.jobs
 
 -- Lets a job go on that needs nothing more: into its session's order, to its moment, or into the queue.
 create function lanework.let_go(p_id bigint) returns lanework.job_status
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     v_now timestamptz := lanework.now();
     j lanework.jobs%rowtype;
@@ -323,7 +325,9 @@ end $$;
 
 -- From here on a person decides, or the time runs out.
 create function lanework.ask_approval(p_id bigint, p_why text) returns void
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     v_now timestamptz := lanework.now();
 begin
@@ -359,7 +363,9 @@ language sql volatile as $$ select lanework.cancel(p_id, p_by, p_reason) $$;
 
 -- Approves exactly what p_hash stands for. Answers the job's next state, or null if there is no such job.
 create function lanework.approve(p_id bigint, p_hash text, p_limit numeric default null, p_by text default '') returns text
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     j lanework.jobs%rowtype;
     e lanework.estimates%rowtype;
@@ -405,7 +411,9 @@ end $$;
 
 -- Says no: the job is cancelled, with the reason. Answers 'cancelled', or null if there is no such job.
 create function lanework.reject(p_id bigint, p_reason text, p_by text default '') returns text
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     v_status text;
 begin
@@ -428,7 +436,9 @@ end $$;
 -- Changes the payload of a job that waits, and starts it anew: its approval, its estimate and what it has stored were for another
 -- payload. Answers the job's next state, or null if there is no such job.
 create function lanework.edit(p_id bigint, p_payload jsonb, p_version int default null, p_by text default '') returns text
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
 declare
     j lanework.jobs%rowtype;
     v_status text;
@@ -484,8 +494,9 @@ begin
     if j.session is not null then
         perform lanework.promote_sessions(array[j.session]);
     end if;
-    perform lanework.hint(t.lane) from lanework.jobs x join lanework.job_types t on t.id = x.type_id where x.id = p_id and x.status = 'approved';
-    return (select x.status from lanework.jobs x where x.id = p_id);
+    select * into j from lanework.jobs x where x.id = p_id;
+    perform lanework.hint(t.lane) from lanework.job_types t where t.id = j.type_id and j.status = 'approved';
+    return j.status;
 end $$;
 
 -- Approves many, for an act by filter: only what has waited since before the act was asked for (`asked_at`, or when the operation
