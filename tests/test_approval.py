@@ -109,6 +109,8 @@ def test_approve_what_you_saw(shop: Shop) -> None:
     with pytest.raises(InvalidApproval, match="below the least") as caught:
         shop.app.approve(job.id, limit=0.5)
     assert caught.value.field == "limit"
+    with pytest.raises(ApprovalOutdated):
+        shop.app.approve(job.id, hash="")
     assert testing.approve(shop.app) == [job.id]
     testing.drain(shop.app)
     assert job.result(1) == "page of b" and shop.did == ["fetch a", "fetch b", "run b"]
@@ -399,6 +401,22 @@ def test_the_command_line(shop: Shop, database: str, capsys: pytest.CaptureFixtu
     with psycopg.connect(database) as db:
         acts = [row[0] for row in db.execute("select act from lanework.audit_log order by id")]
     assert acts == ["job.approve"] * 2 + ["job.reject"] * 2, "one row for each act that was done"
+
+
+def test_verify_notices(shop: Shop, database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lanework.cli.commands.verify.SECOND_LOOK", 0.0)
+    one, two, three = (shop.digest.submit(url, words=10).id for url in "abc")
+    testing.drain(shop.app)
+    testing.approve(shop.app, three)
+    assert cli(capsys, database, "verify")[0] == 0
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("delete from lanework.approval_requests where job_id = %s", (one,))
+        db.execute("update lanework.jobs set status = 'pending' where id = %s", (two,))
+        db.execute("update lanework.jobs set payload = '{}' where id = %s", (three,))
+    code, out, _ = cli(capsys, database, "verify")
+    assert code == 1
+    for words in ("no moment at which that ends", "nobody estimates it", "for another payload"):
+        assert words in out
 
 
 def test_rules_on_the_command_line(shop: Shop, database: str, capsys: pytest.CaptureFixture[str]) -> None:

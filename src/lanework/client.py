@@ -212,11 +212,11 @@ class Lanework(Declares):
     def approve(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
         """Lets a job go that is `awaiting_approval`; answers its next state. `hash` is that of what you saw (`get(job_id).hash`):
         if the job has changed since, `ApprovalOutdated`. `limit`: up to this sum."""
-        shown = hash or self.get(job_id).hash
+        shown = self.get(job_id).hash if hash is None else hash
         return _answered(job_id, self._run(store.approve(job_id, shown, limit, by)))
 
     async def aapprove(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
-        shown = hash or (await self.aget(job_id)).hash
+        shown = (await self.aget(job_id)).hash if hash is None else hash
         return _answered(job_id, await self._arun(store.approve(job_id, shown, limit, by)))
 
     def reject(self, job_id: int, reason: str, *, by: str = "") -> str:
