@@ -13,10 +13,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
+from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._codec import PAYLOAD_LIMIT, encode
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
+from lanework._inputs import known_id, moment, page, place, texts
 from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
@@ -24,17 +26,19 @@ from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -58,7 +62,7 @@ STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", 
 MOST_LISTED = 1000
 
 
-class Lanework(Declares):
+class Lanework(Acts, Declares):
     """One per application. With no `dsn` (and no LANEWORK_DSN) it starts, or shares, an embedded PostgreSQL.
 
     Nothing is connected before the first call that needs it. Sync and async calls are twins: `get` and `aget`.
@@ -73,6 +77,8 @@ class Lanework(Declares):
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
         self.approvals = Approvals(self)
+        self.operations = Operations(self)
+        self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -144,10 +150,10 @@ class Lanework(Declares):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, job_id: int) -> JobInfo:
-        return _answered(job_id, self._run(get_job(job_id)))
+        return _answered(job_id, self._run(get_job(known_id(job_id))))
 
     async def aget(self, job_id: int) -> JobInfo:
-        return _answered(job_id, await self._arun(get_job(job_id)))
+        return _answered(job_id, await self._arun(get_job(known_id(job_id))))
 
     def list(self, **filters: Any) -> builtins.list[JobInfo]:
         """Newest first. Filters: status, type, lane (one or several), owner, tag, error_class, created_after, before, limit.
@@ -160,38 +166,38 @@ class Lanework(Declares):
         return await self._arun(_list(**filters))
 
     def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> builtins.list[LogEntry]:
-        return [log_row(row) for row in self._run(job_logs(job_id, after, limit))]
+        return [log_row(row) for row in self._run(job_logs(known_id(job_id), place(after, "after"), page(limit)))]
 
     async def alogs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> builtins.list[LogEntry]:
-        return [log_row(row) for row in await self._arun(job_logs(job_id, after, limit))]
+        return [log_row(row) for row in await self._arun(job_logs(known_id(job_id), place(after, "after"), page(limit)))]
 
     def attempts(self, job_id: int) -> builtins.list[Attempt]:
         """The attempts that did not succeed, each with its error and traceback."""
-        return [attempt_row(row) for row in self._run(job_attempts(job_id))]
+        return [attempt_row(row) for row in self._run(job_attempts(known_id(job_id)))]
 
     async def aattempts(self, job_id: int) -> builtins.list[Attempt]:
-        return [attempt_row(row) for row in await self._arun(job_attempts(job_id))]
+        return [attempt_row(row) for row in await self._arun(job_attempts(known_id(job_id)))]
 
     def steps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
         """The stored steps of a job, in the order in which they were stored."""
-        return [step_row(row) for row in self._run(list_steps(job_id, limit))]
+        return [step_row(row) for row in self._run(list_steps(known_id(job_id), page(limit)))]
 
     async def asteps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
-        return [step_row(row) for row in await self._arun(list_steps(job_id, limit))]
+        return [step_row(row) for row in await self._arun(list_steps(known_id(job_id), page(limit)))]
 
     def item_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
         """The items of a partial job that failed."""
-        return [item_row(row) for row in self._run(item_errors(job_id, limit))]
+        return [item_row(row) for row in self._run(item_errors(known_id(job_id), page(limit)))]
 
     async def aitem_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
-        return [item_row(row) for row in await self._arun(item_errors(job_id, limit))]
+        return [item_row(row) for row in await self._arun(item_errors(known_id(job_id), page(limit)))]
 
     def children(self, job_id: int) -> builtins.list[ChildResult]:
-        rows = self._run(list_children(job_id))
+        rows = self._run(list_children(known_id(job_id)))
         return results(rows)
 
     async def achildren(self, job_id: int) -> builtins.list[ChildResult]:
-        rows = await self._arun(list_children(job_id))
+        rows = await self._arun(list_children(known_id(job_id)))
         return results(rows)
 
     def workers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
@@ -200,31 +206,24 @@ class Lanework(Declares):
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
 
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return _answered(job_id, self._run(cancel(job_id, by, reason)))
-
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        return _answered(job_id, await self._arun(cancel(job_id, by, reason)))
-
     # -- approving -----------------------------------------------------------------------------------------------------
 
     def approve(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
         """Lets a job go that is `awaiting_approval`; answers its next state. `hash` is that of what you saw (`get(job_id).hash`):
         if the job has changed since, `ApprovalOutdated`. `limit`: up to this sum."""
         shown = self.get(job_id).hash if hash is None else hash
-        return _answered(job_id, self._run(store.approve(job_id, shown, limit, by)))
+        return _answered(job_id, self._run(store.approve(known_id(job_id), shown, limit, by)))
 
     async def aapprove(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
         shown = (await self.aget(job_id)).hash if hash is None else hash
-        return _answered(job_id, await self._arun(store.approve(job_id, shown, limit, by)))
+        return _answered(job_id, await self._arun(store.approve(known_id(job_id), shown, limit, by)))
 
     def reject(self, job_id: int, reason: str, *, by: str = "") -> str:
         """Says no to a job that waits for its estimate or for an approval: it is cancelled, with the reason."""
-        return _answered(job_id, self._run(store.reject(job_id, reason, by)))
+        return _answered(job_id, self._run(store.reject(known_id(job_id), reason, by)))
 
     async def areject(self, job_id: int, reason: str, *, by: str = "") -> str:
-        return _answered(job_id, await self._arun(store.reject(job_id, reason, by)))
+        return _answered(job_id, await self._arun(store.reject(known_id(job_id), reason, by)))
 
     def edit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
         """Gives a job that waits other arguments, all of them, and starts it anew: its approval, its estimate and its stored steps
@@ -355,7 +354,7 @@ class Lanework(Declares):
             _check_wait(context, self.get(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if _answered(job_id, self._run(is_finished(job_id))):
+            if _answered(job_id, self._run(is_finished(known_id(job_id)))):
                 return self.get(job_id)
             time.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -365,7 +364,7 @@ class Lanework(Declares):
             _check_wait(context, await self.aget(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if _answered(job_id, await self._arun(is_finished(job_id))):
+            if _answered(job_id, await self._arun(is_finished(known_id(job_id)))):
                 return await self.aget(job_id)
             await asyncio.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -486,11 +485,11 @@ def _list(
     for one in statuses or ():
         if one not in STATUSES:
             raise InvalidJob(f"status: expected one of {', '.join(STATUSES)}, got {one!r}", field="status")
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidJob(f"limit: expected 1 to {MOST_LISTED}, got {limit!r}", field="limit")
+    texts(owner=owner, tag=tag, error_class=error_class)
+    moment("created_after", created_after)
     return list_jobs(
         statuses=statuses, types=_several(type), lanes=_several(lane), owner=owner, tag=tag, error_class=error_class,
-        created_after=created_after, before=before, limit=limit,
+        created_after=created_after, before=None if before is None else place(before, "before"), limit=page(limit, MOST_LISTED),
     )  # fmt: skip
 
 

@@ -56,12 +56,15 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "writes are not fenced": ("held", GUARD, ""),
     "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
+    "holds are not looked at": ("free_slots", "or lanework.lane_held(p_lane.name)", ""),
+    "a drained worker claims": ("claim", "'{active}'", "'{active,draining}'"),
+    "a priority is not stored": ("carry_priority", "set rank = -", "set rank = "),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
 }
 
 
 APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
-    "an approval of anything": ("approve", "p_hash is distinct from v_hash", "false"),
+    "an approval of anything": ("give_approval", "p_hash is distinct from v_hash", "false"),
     "an edit that keeps its state": ("edit", "perform lanework.gate(array[p_id]);", ""),
     "an estimate that goes on alone": ("estimated", "if v_live then", "if false then"),
     "an approval never expires": ("tend_approvals", "q.expires_at <= v_now", "false"),

@@ -231,12 +231,12 @@ begin
 end $$;
 
 -- An estimate as a row, from what the estimator returned. What cannot be read is an estimate that failed.
-create function lanework.read_estimate(p_job bigint, p_by bigint, p_hash text, p_result jsonb, p_failure text) returns lanework.estimates
+create function lanework.read_estimate(p_job bigint, p_estimate bigint, p_hash text, p_result jsonb, p_failure text) returns lanework.estimates
 language plpgsql volatile as $$
 declare
     e lanework.estimates%rowtype;
 begin
-    e.job_id := p_job; e.estimate_id := p_by; e.hash := p_hash; e.currency := 'USD'; e.at := lanework.now();
+    e.job_id := p_job; e.estimate_id := p_estimate; e.hash := p_hash; e.currency := 'USD'; e.at := lanework.now();
     e.failed := p_failure is not null; e.warnings := '{}';
     if not e.failed then
         begin
@@ -340,29 +340,41 @@ begin
 end $$;
 
 -- Is this the same hand? 'cli:ada' and 'ada' are: what stands before the colon is the way, not the person.
-create function lanework.person(p_by text) returns text
-language sql immutable as $$ select nullif(regexp_replace(lower(p_by), '^[a-z]+:', ''), '') $$;
+create function lanework.person(p_who text) returns text
+language sql immutable as $$ select nullif(regexp_replace(lower(p_who), '^[a-z]+:', ''), '') $$;
 
 -- Why this person may not approve this job; null: he may.
-create function lanework.second_pair_missing(j lanework.jobs, p_by text) returns text
+create function lanework.second_pair_missing(j lanework.jobs, p_who text) returns text
 language sql stable as $$
     select case
         when not r.four_eyes then null
-        when lanework.person(p_by) is null then 'by: it needs a second person, and nobody is named'
+        when lanework.person(p_who) is null then 'by: it needs a second person, and nobody is named'
         when j.owner is null then 'owner: it needs a second person, and it does not say whose it is'
-        when lanework.person(p_by) = lanework.person(j.owner) then format('by: %s cannot approve a job of his own; somebody else must', p_by)
-        when lanework.person(p_by) = (select lanework.person(d.edited_by) from lanework.edits d where d.job_id = j.id)
-            then format('by: %s has edited this job; somebody else must approve it', p_by)
+        when lanework.person(p_who) = lanework.person(j.owner) then format('by: %s cannot approve a job of his own; somebody else must', p_who)
+        when lanework.person(p_who) = (select lanework.person(d.edited_by) from lanework.edits d where d.job_id = j.id)
+            then format('by: %s has edited this job; somebody else must approve it', p_who)
         end
     from lanework.approval_rule(j.type_id, j.owner) r
 $$;
 
 -- Ends a waiting job for the engine's own reasons, or for an act that has an audit row of its own.
-create function lanework.put_down(p_id bigint, p_by text, p_reason text) returns text
-language sql volatile as $$ select lanework.cancel(p_id, p_by, p_reason) $$;
+create function lanework.put_down(p_id bigint, p_who text, p_reason text) returns text
+language sql volatile as $$ select lanework.stop_job(p_id, p_who, p_reason, true) $$;
 
 -- Approves exactly what p_hash stands for. Answers the job's next state, or null if there is no such job.
 create function lanework.approve(p_id bigint, p_hash text, p_limit numeric default null, p_by text default '') returns text
+language plpgsql volatile as $$
+declare
+    v_next text := lanework.give_approval(p_id, p_hash, p_limit, p_by);
+begin
+    if v_next is not null then
+        perform lanework.audit(p_by, 'job.approve', 'job:' || p_id, jsonb_build_object('status', 'awaiting_approval'),
+                               jsonb_build_object('status', v_next, 'hash', p_hash, 'limit', p_limit));
+    end if;
+    return v_next;
+end $$;
+
+create function lanework.give_approval(p_id bigint, p_hash text, p_limit numeric, p_who text) returns text
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -371,7 +383,6 @@ declare
     e lanework.estimates%rowtype;
     v_hash text;
     v_why text;
-    v_next lanework.job_status;
 begin
     select * into j from lanework.jobs x where x.id = p_id for no key update;
     if not found then
@@ -388,7 +399,7 @@ begin
         raise exception 'hash: job % is not what was shown: its hash is %, not %; look at it again', p_id, v_hash, coalesce(p_hash, 'null')
             using errcode = 'LW520';
     end if;
-    v_why := lanework.second_pair_missing(j, p_by);
+    v_why := lanework.second_pair_missing(j, p_who);
     if v_why is not null then
         raise exception '%', v_why using errcode = 'LW522';
     end if;
@@ -400,17 +411,26 @@ begin
             p_limit, p_id, e.low, e.high, e.currency using errcode = 'LW523';
     end if;
     insert into lanework.approvals (job_id, hash, limit_amount, approved_by, at)
-    values (p_id, v_hash, p_limit, coalesce(nullif(p_by, ''), 'unknown'), lanework.now())
+    values (p_id, v_hash, p_limit, coalesce(nullif(p_who, ''), 'unknown'), lanework.now())
     on conflict (job_id) do update
     set hash = excluded.hash, limit_amount = excluded.limit_amount, approved_by = excluded.approved_by, at = excluded.at;
-    v_next := lanework.let_go(p_id);
-    perform lanework.audit(p_by, 'job.approve', 'job:' || p_id, jsonb_build_object('status', j.status),
-                           jsonb_build_object('status', v_next, 'hash', v_hash, 'limit', p_limit));
-    return v_next;
+    return lanework.let_go(p_id);
 end $$;
 
 -- Says no: the job is cancelled, with the reason. Answers 'cancelled', or null if there is no such job.
 create function lanework.reject(p_id bigint, p_reason text, p_by text default '') returns text
+language plpgsql volatile as $$
+declare
+    v_before text := lanework.turn_down(p_id, p_reason, p_by);
+begin
+    if v_before is null then return null; end if;
+    perform lanework.audit(p_by, 'job.reject', 'job:' || p_id, jsonb_build_object('status', v_before),
+                           jsonb_build_object('status', 'cancelled', 'reason', p_reason));
+    return 'cancelled';
+end $$;
+
+-- Answers the state that the job was in.
+create function lanework.turn_down(p_id bigint, p_reason text, p_who text) returns text
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
@@ -428,9 +448,8 @@ begin
     if v_status not in ('pending', 'awaiting_approval') then
         raise exception 'job % is %; there is nothing to reject', p_id, v_status using errcode = 'LW521';
     end if;
-    perform lanework.audit(p_by, 'job.reject', 'job:' || p_id, jsonb_build_object('status', v_status),
-                           jsonb_build_object('status', 'cancelled', 'reason', p_reason));
-    return lanework.put_down(p_id, p_by, p_reason);
+    perform lanework.put_down(p_id, p_who, p_reason);
+    return v_status;
 end $$;
 
 -- Changes the payload of a job that waits, and starts it anew: its approval, its estimate and what it has stored were for another
@@ -507,19 +526,17 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 as $$
 declare
     j lanework.jobs%rowtype;
-    v_asked timestamptz := (p_args ->> 'asked_at')::timestamptz;
+    v_asked timestamptz := coalesce((p_args ->> 'asked_at')::timestamptz,
+                                    (select o.created_at from lanework.operations o where o.id = p_operation));
     v_count int := 0;
 begin
-    if v_asked is null and to_regclass('lanework.operations') is not null then
-        execute 'select o.created_at from lanework.operations o where o.id = $1' into v_asked using p_operation;
-    end if;
     for j in
         select x.* from lanework.approval_requests r
         cross join lateral (select x.* from lanework.jobs x where x.id = r.job_id and x.status = 'awaiting_approval' offset 0) x
         where r.job_id = any (p_ids) and r.since <= v_asked order by r.job_id
     loop
         begin
-            perform lanework.approve(j.id, lanework.hash_of(j), (p_args ->> 'limit')::numeric, p_by);
+            perform lanework.give_approval(j.id, lanework.hash_of(j), (p_args ->> 'limit')::numeric, p_by);
             v_count := v_count + 1;
         exception when sqlstate 'LW520' or sqlstate 'LW521' or sqlstate 'LW522' or sqlstate 'LW523' then
             null;
@@ -540,7 +557,7 @@ begin
         select from lanework.jobs x where x.id = u and x.status in ('pending', 'awaiting_approval') offset 0) order by u
     loop
         begin
-            perform lanework.reject(v_id, p_args ->> 'reason', p_by);
+            perform lanework.turn_down(v_id, p_args ->> 'reason', p_by);
             v_count := v_count + 1;
         exception when sqlstate 'LW521' then
             null;
