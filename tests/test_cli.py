@@ -640,6 +640,7 @@ PLANTED = {
     "places": "update lanework.jobs set status = 'completed'",
     "running": "update lanework.jobs set status = 'running', worker_id = 77, claim_id = gen_random_uuid()",
     "waiting": "update lanework.jobs set claim_id = gen_random_uuid()",
+    "approvals": "update lanework.jobs set status = 'pending'",
     "attempts": "insert into lanework.attempts select id, 9, 1, now(), now(), 'retry' from lanework.jobs",
     "types": "update lanework.jobs set type_id = 999",
     "slots": "insert into lanework.lane_use select id, 77, 2 from lanework.lanes where name = 'quick'",

@@ -19,6 +19,9 @@ ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
 
 #: What each prints, as a pattern over its whole output.
 OUTPUT = {
+    "approval.py": r"short: 2 chapters, nobody had to be asked\n"
+    r"long: awaiting_approval, up to 4\.8 USD is over 2\.0 USD\napproved by grace, up to 5\.00\n"
+    r"estimate 2\.40 to 4\.80, 8000 tokens\nactual   3\.60, 7200 tokens, 8 chapters\n",
     "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
     r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"

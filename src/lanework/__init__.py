@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanework._pools.base import Call, Executor
+    from lanework.approvals import Above
     from lanework.client import Lanework
     from lanework.context import Context
     from lanework.errors import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         LaneworkError,
         UnknownJobType,
     )
+    from lanework.estimates import Estimate
     from lanework.events import Event
     from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 #: only submits, does not pay for the rest.
 _HOMES = {
     "_pools.base": ("Call", "Executor"),
+    "approvals": ("Above",),
     "client": ("Lanework",),
     "context": ("Context",),
     "errors": (
@@ -41,6 +44,7 @@ _HOMES = {
     ),
     "events": ("Event",),
     "hooks": ("HookEvent",),
+    "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
     "metrics": ("Metric",),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
@@ -50,6 +54,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Above",
     "Call",
     "Cancel",
     "ClaimLost",
@@ -58,6 +63,7 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Estimate",
     "Event",
     "Executor",
     "Fail",

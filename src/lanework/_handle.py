@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
+from lanework.approvals import Approval, ApprovalRequest
 from lanework.errors import JobCancelled, JobFailed, JobNotFinished, JobNotFound
+from lanework.estimates import Actual, Estimate
 
 if TYPE_CHECKING:
     from lanework.events import Event
@@ -52,6 +54,14 @@ class JobInfo:
     progress: float | None
     progress_message: str
     cancel_requested: bool
+    #: Of exactly this job: type, version, payload, owner. An approval is for a hash.
+    hash: str = ""
+    estimate: Estimate | None = None
+    #: What it has cost so far; None: it has not run, and nothing was told.
+    actual: Actual | None = None
+    approval: Approval | None = None
+    #: While it is `awaiting_approval`: since when, until when, and why.
+    approval_request: ApprovalRequest | None = None
 
     @property
     def finished(self) -> bool:

@@ -7,7 +7,7 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from lanework import _preparing
 from lanework._acts import Acts
 from lanework._children import ChildResult, results
+from lanework._codec import PAYLOAD_LIMIT, encode
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
 from lanework._loading import Target
 from lanework._pools.base import Executor
+from lanework._store import approvals as store
 from lanework._store import callers, submits
 from lanework._store.events import event_horizon
 from lanework._store.hints import careful_hint
@@ -29,6 +31,7 @@ from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
+from lanework.approvals import Approvals
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
@@ -77,6 +80,7 @@ class Lanework(Acts, Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.approvals = Approvals(self)
         self.operations = Operations(self)
         self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
@@ -246,6 +250,40 @@ class Lanework(Acts, Declares):
         lane: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, step: timedelta | float | None = None,
     ) -> builtins.list[Metric]:  # fmt: skip
         return await self._arun(metrics(since, until, lane, type, step))
+
+    # -- approving -----------------------------------------------------------------------------------------------------
+
+    def approve(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        """Lets a job go that is `awaiting_approval`; answers its next state. `hash` is that of what you saw (`get(job_id).hash`):
+        if the job has changed since, `ApprovalOutdated`. `limit`: up to this sum."""
+        shown = self.get(job_id).hash if hash is None else hash
+        return _answered(job_id, self._run(store.approve(known_id(job_id), shown, limit, by)))
+
+    async def aapprove(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        shown = (await self.aget(job_id)).hash if hash is None else hash
+        return _answered(job_id, await self._arun(store.approve(known_id(job_id), shown, limit, by)))
+
+    def reject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        """Says no to a job that waits for its estimate or for an approval: it is cancelled, with the reason."""
+        return _answered(job_id, self._run(store.reject(known_id(job_id), reason, by)))
+
+    async def areject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(store.reject(known_id(job_id), reason, by)))
+
+    def edit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        """Gives a job that waits other arguments, all of them, and starts it anew: its approval, its estimate and its stored steps
+        were for the old ones. Answers its next state."""
+        return _answered(job_id, self._run(self._edit(self.get(job_id), payload, by)))
+
+    async def aedit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(self._edit(await self.aget(job_id), payload, by)))
+
+    def _edit(self, job: JobInfo, payload: Mapping[str, Any], by: str) -> Verb[str | None]:
+        """Checked by the handler's own annotations, where this application has it."""
+        if job.type not in self.handlers:
+            return store.edit(job.id, encode(dict(payload), field="payload", limit=PAYLOAD_LIMIT), None, by)
+        handler = self.handlers[job.type]
+        return store.edit(job.id, handler.bind_json(payload), handler.version, by)
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""

@@ -53,6 +53,14 @@ create table lanework.job_types (
     never_stale boolean not null default false,
     reports_progress boolean not null default false,
     concurrency int check (concurrency between 0 and 10000),
+    -- who needs an approval, as code says; operators' rules come before it
+    approval text not null default 'never' check (approval in ('always', 'never', 'above')),
+    approval_above numeric check (approval_above >= 0),
+    approval_currency text not null default 'USD',
+    approval_expiry_s double precision not null default 86400 check (approval_expiry_s > 0),
+    four_eyes boolean not null default false,
+    estimator text, -- the type of the jobs that estimate what a job of this one costs
+    estimates text, -- the type that this one estimates
     created_at timestamptz not null default lanework.now()
 );
 create index on lanework.job_types (lane);

@@ -45,6 +45,9 @@ begin
     if v_sessions is not null then
         perform lanework.promote_followers(v_sessions);
     end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
+    end if;
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)
             and not exists (select from lanework.jobs j where j.id = s.job_id);
@@ -152,6 +155,9 @@ begin
     end if;
     if exists (select from unnest(p_verdicts) v where v ->> 'action' = 'wait') then
         perform lanework.wake_parents(p_ids); -- a child may have ended while its parent was being parked
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
     end if;
     -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
     if exists (select from lanework.stops) then

@@ -69,6 +69,7 @@ begin
         where not exists (select from lanework.all_jobs j where j.id = x.parent_id));
     perform lanework.prune_operations(p_limit);
     delete from lanework.waits w where not exists (select from lanework.jobs j where j.id = w.job_id);
+    perform lanework.prune_approvals(p_limit);
     return query
     with gone as (
         delete from lanework.progress p where p.job_id in (
@@ -95,6 +96,7 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    v_swept := v_swept + lanework.tend_approvals();
     perform lanework.end_freezes();
     return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;

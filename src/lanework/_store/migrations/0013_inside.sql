@@ -363,6 +363,12 @@ begin
     if v_sessions is not null then
         perform lanework.promote_sessions(v_sessions);
     end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
+    end if;
+    if exists (select from lanework.approval_requests) then
+        delete from lanework.approval_requests r where r.job_id = any (p_ids);
+    end if;
     insert into lanework.families (parent_id)
     select d.id from lanework.jobs_done d
     where d.id = any (p_ids) and d.status = 'cancelled' and exists (select from lanework.jobs c where c.parent = d.id offset 0)
