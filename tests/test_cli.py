@@ -652,6 +652,7 @@ PLANTED = {
     "places": "update lanework.jobs set status = 'completed'",
     "running": "update lanework.jobs set status = 'running', worker_id = 77, claim_id = gen_random_uuid()",
     "waiting": "update lanework.jobs set claim_id = gen_random_uuid()",
+    "approvals": "update lanework.jobs set status = 'pending'",
     "attempts": "insert into lanework.attempts select id, 9, 1, now(), now(), 'retry' from lanework.jobs",
     "types": "update lanework.jobs set type_id = 999",
     "slots": "insert into lanework.lane_use select id, 77, 2 from lanework.lanes where name = 'quick'",
@@ -681,3 +682,37 @@ def test_verify_forgives_what_heals(
     sql(PLANTED["waiting"])
     monkeypatch.setattr("lanework.cli.commands.verify.time.sleep", lambda _: sql("update lanework.jobs set claim_id = null"))
     assert cli("verify") == 0
+
+
+def test_events_of_all_and_of_a_job(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    first, second = submit(count=2)
+    cli("jobs", "cancel", first)
+    found = cli.json("events", "--topic", "job")
+    assert [(one["kind"], one["jobs"]) for one in found] == [
+        ("submitted", [first]), ("submitted", [second]), ("cancelled", [first]),
+    ]  # fmt: skip
+    assert cli.json("events", "--topic", "job", "--last", "1") == found[-1:]
+    assert cli.json("events", "--topic", "job", "--after", found[0]["cursor"]) == found[1:]
+    assert cli.json("events", "--kind", "cancelled", "--after", "0-0") == found[2:]
+    assert cli("events", "--job", first, "--follow", "-o", "jsonl") == 0
+    assert [json.loads(line)["kind"] for line in cli.out.splitlines() if "operator" not in line] == ["submitted", "cancelled"]
+    assert cli("events", "--topic", "job") == 0
+    assert re.search(rf"job +submitted +{first}\n", cli.out)
+    assert cli("events", "--after", "x") == 2 and "LW-560" in cli.err
+    assert cli("events", "--job", 999) == 5
+
+
+def test_events_are_shown_escaped(cli: Cli, sql: Callable[..., list[tuple[Any, ...]]]) -> None:
+    sql("select lanework.tell('mine', 'x', null, jsonb_build_object('text', %s::text))", NASTY.replace("\x00", ""))
+    assert cli("events", "--topic", "mine") == 0
+    assert not LOUD.search(cli.out)
+
+
+def test_metrics_table_and_records(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    submit(count=3)
+    assert cli("metrics") == 0
+    assert re.search(r"LANE +TYPE +SUBMITTED.*\nquick +double +3 ", cli.out)
+    (row,) = cli.json("metrics", "--lane", "quick", "--step", "10m")
+    assert (row["submitted"], row["wait"]["p50"], row["failed_by"]) == (3, None, {})
+    assert cli("metrics", "--type", "other") == 0 and "nothing happened" in cli.err
+    assert cli("metrics", "--step", "90s") == 2 and "whole minutes" in cli.err

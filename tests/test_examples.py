@@ -19,11 +19,16 @@ ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
 
 #: What each prints, as a pattern over its whole output.
 OUTPUT = {
+    "approval.py": r"short: 2 chapters, nobody had to be asked\n"
+    r"long: awaiting_approval, up to 4\.8 USD is over 2\.0 USD\napproved by grace, up to 5\.00\n"
+    r"estimate 2\.40 to 4\.80, 8000 tokens\nactual   3\.60, 7200 tokens, 8 chapters\n",
     "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
     r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"
     r"again from summary: text of example.org, in 50 words\n"
     r"\['fetched example.org', 'summarised in 5 words'\]\n\[\]\n\['summarised in 50 words'\]\n",
+    "events.py": r"submitted\nstarted\n(?:line: page [12]\n|progress: (?:0\.5|1)\n){2,4}completed\n"
+    r"hook: completed in 0\.\d s\nafter the first: started .*completed\n1 submitted, 1 completed\n",
     "exactly_once.py": r"500 cents after 2 attempts\nbookings \[\('ada', 500\)\]\nreceipts \[\('ada', 500\)\]\n"
     r"notes \[\('attempt 1 was here',\), \('attempt 2 was here',\)\]\n",
     "fan_out.py": r"\{'pages': 3, 'words': 6\}\n\{'pages': 2, 'words': 3\}\nLW-312 \w+ - .*1 of its children did not complete.*\n"

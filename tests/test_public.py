@@ -48,6 +48,13 @@ CODES = {
     "LW-506": "FreezeConflict",
     "LW-507": "FreezeNotFound",
     "LW-508": "LanesBusy",
+    "LW-560": "InvalidCursor",
+    "LW-561": "EventsRemoved",
+    "LW-520": "ApprovalOutdated",
+    "LW-521": "NothingToApprove",
+    "LW-522": "SecondPersonNeeded",
+    "LW-523": "InvalidApproval",
+    "LW-524": "NotEditable",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanework._pools.base import Call, Executor
+    from lanework.approvals import Above
     from lanework.client import Lanework
     from lanework.context import Context
     from lanework.errors import (
@@ -21,7 +22,11 @@ if TYPE_CHECKING:
         LaneworkError,
         UnknownJobType,
     )
+    from lanework.estimates import Estimate
+    from lanework.events import Event
+    from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
+    from lanework.metrics import Metric
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -30,13 +35,18 @@ if TYPE_CHECKING:
 #: only submits, does not pay for the rest.
 _HOMES = {
     "_pools.base": ("Call", "Executor"),
+    "approvals": ("Above",),
     "client": ("Lanework",),
     "context": ("Context",),
     "errors": (
         "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
+    "events": ("Event",),
+    "hooks": ("HookEvent",),
+    "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
+    "metrics": ("Metric",),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -44,6 +54,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Above",
     "Call",
     "Cancel",
     "ClaimLost",
@@ -52,9 +63,12 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Estimate",
+    "Event",
     "Executor",
     "Fail",
     "Handle",
+    "HookEvent",
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
@@ -67,6 +81,7 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Metric",
     "Partial",
     "Retryable",
     "Snooze",

@@ -10,7 +10,8 @@ from datetime import timedelta
 from typing import Any, Literal, TypedDict, get_args
 
 from lanework._plain import show
-from lanework.errors import ConfigError
+from lanework.approvals import Policy, parts
+from lanework.errors import ConfigError, InvalidApproval
 
 #: Where a body runs; besides these, the names that `app.executor` has registered.
 Executor = Literal["async", "thread", "process"]
@@ -37,6 +38,9 @@ class Declaration(TypedDict, total=False):
     max_age: Seconds | None
     on_disconnect: OnDisconnect
     memory_limit: int | None
+    approval: Policy
+    approval_expiry: Seconds | None
+    four_eyes: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,6 +75,12 @@ class JobSpec:
     on_disconnect: OnDisconnect = "stop"
     #: Bytes of memory that a run may use; only with executor `process`. None: no limit.
     memory_limit: int | None = None
+    #: Who needs an approval before it starts: `"always"`, `"never"`, `Above(sum)`. An operator's rule comes first.
+    approval: Policy = "never"
+    #: Seconds after which a job that nobody has approved is cancelled; None: as the settings say (24 h).
+    approval_expiry: float | None = None
+    #: Whoever approves a job must be another than its owner, and than who has edited it.
+    four_eyes: bool = False
 
     def __post_init__(self) -> None:
         self._check_text("name", self.name)
@@ -86,8 +96,14 @@ class JobSpec:
         self._check_seconds("stale_after", optional=True, never=True)
         self._check_seconds("backoff_base", most=3600)
         self._check_seconds("max_age", optional=True)
-        if not isinstance(self.progress, bool):
-            raise self._wrong("progress", "True or False")
+        self._check_seconds("approval_expiry", optional=True)
+        for option in ("progress", "four_eyes"):
+            if not isinstance(getattr(self, option), bool):
+                raise self._wrong(option, "True or False")
+        try:
+            parts(self.approval)
+        except InvalidApproval:
+            raise self._wrong("approval", "'always', 'never' or Above(sum)") from None
         if self.memory_limit is not None and self.executor != "process":
             raise self._wrong("memory_limit", f"None, because executor is {self.executor!r}: only a process has a limit")
 

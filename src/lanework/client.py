@@ -7,20 +7,24 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
 from lanework._acts import Acts
 from lanework._children import ChildResult, results
+from lanework._codec import PAYLOAD_LIMIT, encode
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
+from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
 from lanework._loading import Target
 from lanework._pools.base import Executor
+from lanework._store import approvals as store
 from lanework._store import callers, submits
+from lanework._store.events import event_horizon
 from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
@@ -28,15 +32,18 @@ from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
+from lanework.approvals import Approvals
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.events import Event, apages, pages, position
 from lanework.explanations import Explanation
 from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
-from lanework.hooks import Hooks
+from lanework.hooks import H, Hooks, Kind
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.metrics import Metric, metrics
 from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
@@ -75,6 +82,7 @@ class Lanework(Acts, Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.approvals = Approvals(self)
         self.operations = Operations(self)
         self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
@@ -84,6 +92,7 @@ class Lanework(Acts, Declares):
         self._keeper: Keeper | None = None
         self._keepers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncKeeper] = weakref.WeakKeyDictionary()
         self._hinter = Hinter(self)
+        self._hub = Hub(self)
         self._workers: list[Worker] = []
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -101,7 +110,8 @@ class Lanework(Acts, Declares):
         await self.aclose()
 
     def close(self) -> None:
-        """Closes the connections; the last user of an embedded server stops it."""
+        """Closes the connections, and ends subscriptions; the last user of an embedded server stops it."""
+        self._hub.close()
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
@@ -211,20 +221,93 @@ class Lanework(Acts, Declares):
     async def aexplain(self, job_id: int) -> Explanation:
         return await self._arun(explain(job_id))
 
+    # -- watching ------------------------------------------------------------------------------------------------------
+
+    def events(
+        self, *, after: str | None = None, job: int | None = None, topics: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None, follow: bool = True,
+    ) -> Iterator[Event]:  # fmt: skip
+        """Events in order, from now on, or after a cursor ("0-0": from the oldest that is kept). With `job`, that job's own
+        stream from its submit on, which ends after its final state. `follow=False` ends when there is nothing more now.
+
+        `event.cursor` is where to go on, in this process or another. No connection is held between the reads.
+        """
+        for found in pages(self, position(after, job, topics, kinds), follow=follow):
+            yield from found.events
+
+    async def aevents(
+        self, *, after: str | None = None, job: int | None = None, topics: str | Sequence[str] | None = None,
+        kinds: str | Sequence[str] | None = None, follow: bool = True,
+    ) -> AsyncIterator[Event]:  # fmt: skip
+        async for found in apages(self, position(after, job, topics, kinds), follow=follow):
+            for event in found.events:
+                yield event
+
+    def on(self, kind: Kind) -> Callable[[H], H]:
+        """Registers a hook, sync or async: `@app.on("failed")`. It runs in the worker's process, aside from its jobs."""
+        return self.hooks.on(kind)
+
+    def metrics(
+        self, *, since: datetime | timedelta = timedelta(hours=1), until: datetime | timedelta | None = None,
+        lane: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, step: timedelta | float | None = None,
+    ) -> builtins.list[Metric]:  # fmt: skip
+        """A row per lane and type, and per `step` (whole minutes) if there is one. `since`, `until`: a time, or how long ago."""
+        return self._run(metrics(since, until, lane, type, step))
+
+    async def ametrics(
+        self, *, since: datetime | timedelta = timedelta(hours=1), until: datetime | timedelta | None = None,
+        lane: str | Sequence[str] | None = None, type: str | Sequence[str] | None = None, step: timedelta | float | None = None,
+    ) -> builtins.list[Metric]:  # fmt: skip
+        return await self._arun(metrics(since, until, lane, type, step))
+
+    # -- approving -----------------------------------------------------------------------------------------------------
+
+    def approve(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        """Lets a job go that is `awaiting_approval`; answers its next state. `hash` is that of what you saw (`get(job_id).hash`):
+        if the job has changed since, `ApprovalOutdated`. `limit`: up to this sum."""
+        shown = self.get(job_id).hash if hash is None else hash
+        return _answered(job_id, self._run(store.approve(known_id(job_id), shown, limit, by)))
+
+    async def aapprove(self, job_id: int, *, hash: str | None = None, limit: float | None = None, by: str = "") -> str:
+        shown = (await self.aget(job_id)).hash if hash is None else hash
+        return _answered(job_id, await self._arun(store.approve(known_id(job_id), shown, limit, by)))
+
+    def reject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        """Says no to a job that waits for its estimate or for an approval: it is cancelled, with the reason."""
+        return _answered(job_id, self._run(store.reject(known_id(job_id), reason, by)))
+
+    async def areject(self, job_id: int, reason: str, *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(store.reject(known_id(job_id), reason, by)))
+
+    def edit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        """Gives a job that waits other arguments, all of them, and starts it anew: its approval, its estimate and its stored steps
+        were for the old ones. Answers its next state."""
+        return _answered(job_id, self._run(self._edit(self.get(job_id), payload, by)))
+
+    async def aedit(self, job_id: int, payload: Mapping[str, Any], *, by: str = "") -> str:
+        return _answered(job_id, await self._arun(self._edit(await self.aget(job_id), payload, by)))
+
+    def _edit(self, job: JobInfo, payload: Mapping[str, Any], by: str) -> Verb[str | None]:
+        """Checked by the handler's own annotations, where this application has it."""
+        if job.type not in self.handlers:
+            return store.edit(job.id, encode(dict(payload), field="payload", limit=PAYLOAD_LIMIT), None, by)
+        handler = self.handlers[job.type]
+        return store.edit(job.id, handler.bind_json(payload), handler.version, by)
+
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
-            return self._healthy(self._run(health()), self._run(unserved_types()))
+            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()))
         except LaneworkError as error:
             return self._ill(error)
 
     async def ahealth(self) -> dict[str, Any]:
         try:
-            return self._healthy(await self._arun(health()), await self._arun(unserved_types()))
+            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), await self._arun(event_horizon()))
         except LaneworkError as error:
             return self._ill(error)
 
-    def _healthy(self, row: Any, unserved: Any) -> dict[str, Any]:
+    def _healthy(self, row: Any, unserved: Any, horizon: Any) -> dict[str, Any]:
         version, fsync, connections, notifications, living, leader = row
         here = [worker.health() for worker in self._workers]
         failing = [one for worker in here for one in worker["services"] if one["state"] == "failing"]
@@ -235,6 +318,7 @@ class Lanework(Acts, Declares):
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
             "polling_only": any(worker["state"] == "running" and not worker["listening"] for worker in here),
+            "events": _horizon(horizon),
             "here": here,
         }
 
@@ -400,6 +484,13 @@ class Lanework(Acts, Declares):
 
     def __repr__(self) -> str:
         return f"<Lanework {len(self.handlers)} jobs, {(self.settings.dsn and 'PostgreSQL') or 'embedded PostgreSQL'}>"
+
+
+def _horizon(row: Any) -> dict[str, Any]:
+    """The stream of all events ends at the oldest transaction that writes, anywhere on the server."""
+    waiting, since, pid, database, application, started_at = row
+    holder = {"pid": pid, "database": database, "application": application, "since": started_at}
+    return {"waiting": waiting, "since": since, "held_by": holder if waiting and database is not None else None}
 
 
 def _answered(job_id: int, answer: T | None) -> T:

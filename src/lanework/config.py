@@ -47,6 +47,10 @@ class Settings:
     )
     upkeep: float = _setting(60.0, "LANEWORK_UPKEEP", "how often the leader prunes and rolls up", unit="s", low=0.1)
     lease: float = _setting(20.0, "LANEWORK_LEASE", "how long a leader leads without renewing", unit="s", low=0.2)
+    approval_expiry: float = _setting(
+        86_400.0, "LANEWORK_APPROVAL_EXPIRY", "how long a job waits for an approval, then it is cancelled", unit="s",
+        low=1,
+    )  # fmt: skip
     notify: bool = _setting(True, "LANEWORK_NOTIFY", "send and take NOTIFY hints; off: polling only")
 
     connections: int = _setting(

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, S
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from uuid import uuid4
 
-from lanework.errors import ClaimLost, JobStopped
+from lanework.errors import ClaimLost, InvalidResult, JobStopped
 
 if TYPE_CHECKING:
     import psycopg
@@ -209,6 +210,16 @@ class Context:
 
         return _found(name, await (await self._link.adatabase()).run(get_blob(name)))
 
+    # -- what it costs -------------------------------------------------------------------------------------------------
+
+    def spend(self, amount: float = 0.0, *, tokens: int = 0, items: int = 0, currency: str = "USD", key: str = "") -> None:
+        """Tells what was really spent: it is added up beside the estimate, in `app.get(id).actual`. It has happened, so it is taken
+        even if this attempt is superseded. The same `key` is the same fact, told twice."""
+        self._link.ask("spend", _spending(amount, tokens, items, currency, key))
+
+    async def aspend(self, amount: float = 0.0, *, tokens: int = 0, items: int = 0, currency: str = "USD", key: str = "") -> None:
+        await self._link.aask("spend", _spending(amount, tokens, items, currency, key))
+
     # -- children ------------------------------------------------------------------------------------------------------
 
     def submit_child(self, name: str, job: Submitter[Q, Any], /, *args: Q.args, **kwargs: Q.kwargs) -> ChildHandle:
@@ -319,6 +330,13 @@ class Context:
             "tries_used": self.tries_used, "owner": self.owner, "saved": self._saved, "claim": self._claim,
             "worker_id": self._worker_id, "past": self._past,
         }  # fmt: skip
+
+
+def _spending(amount: float, tokens: int, items: int, currency: str, key: str) -> dict[str, Any]:
+    for name, value in (("amount", amount), ("tokens", tokens), ("items", items)):
+        if not 0 <= value < 1e12:
+            raise InvalidResult(f"spend: expected {name} to be a number from 0 on, got {value!r}")
+    return {"amount": float(amount), "tokens": int(tokens), "items": int(items), "currency": currency, "key": key or uuid4().hex}
 
 
 def _found(name: str, data: bytes | None) -> bytes:

@@ -19,7 +19,14 @@ LaneworkError
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
+├── InvalidCursor               LW-560   a position in the events that this database does not have
+│   └── EventsRemoved           LW-561   events after the position have left by retention
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
+├── ApprovalOutdated            LW-520   the job is not what was shown: look at it again
+├── NothingToApprove            LW-521   the job does not wait for an approval
+├── SecondPersonNeeded          LW-522   four eyes: somebody else must approve
+├── InvalidApproval             LW-523   a sum, a reason or a rule is wrong
+├── NotEditable                 LW-524   the job runs, has ended, or has children
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
 ├── JobStopped                  LW-406   raised inside a handler that was asked to stop
@@ -166,6 +173,47 @@ class TooManyChildren(InvalidJob):
 
 class WouldDeadlock(LaneworkError):
     code = "LW-314"
+    http_status = 409
+
+
+class InvalidCursor(LaneworkError):
+    code = "LW-560"
+    exit_code = 2
+    http_status = 422
+
+
+class EventsRemoved(InvalidCursor):
+    code = "LW-561"
+    http_status = 410
+
+
+class ApprovalOutdated(LaneworkError):
+    code = "LW-520"
+    http_status = 409
+
+
+class NothingToApprove(LaneworkError):
+    code = "LW-521"
+    http_status = 409
+
+
+class SecondPersonNeeded(LaneworkError):
+    code = "LW-522"
+    http_status = 403
+
+
+class InvalidApproval(LaneworkError):
+    code = "LW-523"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotEditable(LaneworkError):
+    code = "LW-524"
     http_status = 409
 
 

@@ -20,11 +20,13 @@ from lanework._loading import in_child
 from lanework._pools.base import Executor, StartedFirst, Unavailable
 from lanework._pools.process import ProcessPool
 from lanework._pools.thread import ThreadPool
+from lanework._services.hooking import HookRunner
 from lanework._services.lane import Lane
 from lanework._services.listener import Listener
 from lanework._services.poller import Poller
 from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
+from lanework._services.teller import Teller
 from lanework._store.claims import Held
 from lanework._store.hints import BEHIND, STOP
 from lanework._store.inside import promote_sessions
@@ -68,6 +70,7 @@ class Worker:
         self._versions: dict[int, int] = {}
         self._pools: dict[tuple[str, str], Executor] = {}
         self._fenced = False
+        self.hooks: HookRunner | None = None
         self._services: list[Service] = []
         self._state = "new"
         self._retiring: asyncio.Task[None] | None = None
@@ -104,7 +107,8 @@ class Worker:
             return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets)
+        self.teller = Teller(self.keeper)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets, self.told)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(
@@ -112,12 +116,15 @@ class Worker:
             on_retired=self.retired, on_drain=self.draining.set,
         )  # fmt: skip
         await self._enter()
-        self._services = [self.recorder, self.poller, self.guard]
+        self._services = [self.recorder, self.poller, self.guard, self.teller]
         if self.settings.notify:
             self.listener = Listener(direct, self.settings, f"{self.worker_id}-listen", self._on_hint, self._look_again)
             self._services.append(self.listener)
         for service in self._services:
             service.start()
+        if HookRunner.wanted(self.app.hooks):
+            self.hooks = HookRunner(self.app)
+            self.hooks.start()
         self._state = "running"
         self.app._workers.append(self)
         lanes = ", ".join(self.lane_names) if self.lane_names else "all lanes"
@@ -181,6 +188,8 @@ class Worker:
             await self.listener.stop()
         for pool in self._pools.values():
             await pool.stop()
+        if self.hooks is not None:
+            await self.hooks.stop()
         with contextlib.suppress(Exception):
             await self.app.hooks.run(self.app.hooks.stop)
         _capture.uninstall()
@@ -324,6 +333,11 @@ class Worker:
     def close_claim(self, no: int) -> None:
         self.guard.close_claim(no)
 
+    def told(self) -> None:
+        """There are new events: of a claim, of a finish, of what a job has said."""
+        if self.settings.notify:
+            self.teller.told()
+
     def due_in(self, seconds: float) -> None:
         self.poller.due_in(seconds)
 
@@ -403,5 +417,6 @@ class Worker:
             "services": [
                 {"name": one.name, "state": one.state, "restarts": one.restarts, "error": one.last_error} for one in services
             ],
+            "hooks": None if self.hooks is None else self.hooks.health(),
             "lanes": {lane.name: {"used": lane.used, "capacity": self.capacity(lane)} for lane in self.lanes.values()},
         }

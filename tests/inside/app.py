@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 from pydantic import BaseModel
 
-from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Retryable, Snooze, Wait
+from lanework import Cancel, ClaimLost, Context, Estimate, Fail, Lanework, Partial, Retryable, Snooze, Wait
 from lanework.errors import JobStopped
 from lanework.outcomes import Finished
 
@@ -205,6 +205,22 @@ def pipeline(ctx: Context) -> list[str]:
 @app.job(lane="inside", max_tries=10)
 async def apipeline(ctx: Context) -> list[str]:
     return [await ctx.astep(name, one_step, ctx, name) for name in ("a", "b")]
+
+
+def priced_body(ctx: Context) -> list[str]:
+    return [ctx.step(name, one_step, ctx, name) for name in ("a", "b", "c")]
+
+
+def priced_cost(ctx: Context) -> Estimate:
+    """Pays for two of the three steps of the run."""
+    names = [ctx.step(name, one_step, ctx, name) for name in ("a", "b")]
+    ctx.spend(0.5, key="estimate")
+    return Estimate(low=1, high=3, items=len(names))
+
+
+for where in ("thread", "process"):
+    priced = app.job(f"priced_{where}", lane="inside", executor=where, max_tries=10, approval="always")(priced_body)
+    priced.estimator(executor=where, max_tries=10)(priced_cost)
 
 
 @app.job(lane="inside", executor="thread")

@@ -43,9 +43,16 @@ class Machine(Acts):
             self.model.lanes[name] = Lane(self.engine.lane(name, n), n)
         for name, lane, concurrency in (("x", "a", None), ("y", "a", limit), ("z", "b", None)):
             self.model.kinds[name] = Kind(self.engine.type(name, lane, concurrency=concurrency), lane, concurrency)
+        self.more_kinds()
         self.new_worker()
         for n, kind in enumerate(jobs):
             self.submit(kind, n % 2, None, None, None, "pq"[n % 2])
+
+    def more_kinds(self) -> None:
+        """For machines that know more than this one."""
+
+    def submitted(self, job: Job) -> None:
+        """For machines that know more than this one."""
 
     def on(self, worker: Worker) -> Engine:
         return self.engines[worker.id % len(self.engines)]
@@ -85,6 +92,7 @@ class Machine(Acts):
         self.model.jobs[job] = Job(
             job, kind, -priority, now, tries, "scheduled" if delay else "approved", None if delay is None else now + delay,
             None if age is None else now + age)  # fmt: skip
+        self.submitted(self.model.jobs[job])
         if key:
             self.model.keys[key] = (asked, job)
 

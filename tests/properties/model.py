@@ -7,9 +7,10 @@ from typing import Literal
 
 from tests.sql.engine import Claim
 
-Status = Literal["approved", "scheduled", "running", "completed", "failed", "cancelled"]
+Status = Literal["pending", "awaiting_approval", "approved", "scheduled", "running", "completed", "failed", "cancelled"]
 FINAL = ("completed", "failed", "cancelled")
 TTL, GAP, STALE = 1.0, 5.0, 1800.0
+DAY, DEAR = 86_400.0, 5.0
 
 
 @dataclass
@@ -30,6 +31,9 @@ class Job:
     stop: str | None = None
     progress: tuple[int, float] | None = None
     claimed: float = 0.0
+    asked: float | None = None  # since when it waits for an approval
+    estimate: float | None = None  # what its estimate says, for a job that is one
+    hashes: list[str] = field(default_factory=list)  # what it was before, and is
 
     @property
     def place(self) -> tuple[int, float, int]:
@@ -83,6 +87,7 @@ class Model:
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
     freezes: dict[int, Freeze] = field(default_factory=dict)
     drained: bool = False
+    pairs: dict[int, int] = field(default_factory=dict)  # the estimating job → the job that it is for
     leader: tuple[int, float] | None = None
     now: float = 0.0
 
@@ -135,6 +140,7 @@ class Model:
             return False
         job = self.jobs[claim.id]
         job.status, job.stop = "completed", None
+        self.ended(job)
         return True
 
     def settle(self, claim: Claim, action: str, uses_try: bool = False, delay: float = 0, loss: bool = False) -> Status | None:
@@ -154,6 +160,8 @@ class Model:
         job.run_at = self.now + delay if next_status == "scheduled" else None
         if next_status not in FINAL:
             job.claim = None
+        else:
+            self.ended(job)
         return next_status
 
     def give_back(self, worker: Worker, numbers: list[int]) -> int:
@@ -167,7 +175,8 @@ class Model:
             job.stop = "cancel"
             return "stopping"
         if job.status not in FINAL:
-            job.status, job.run_at = "cancelled", None
+            job.status, job.run_at, job.asked = "cancelled", None, None
+            self.ended(job)
         return job.status
 
     def due(self) -> list[Job]:
@@ -185,6 +194,8 @@ class Model:
         expired = [j for j in over if j.status != "running"]
         for job in expired:
             job.status = "failed"
+        for job in expired:
+            self.ended(job)
         overdue = [j for j in over if j.status == "running" and j.stop is None]
         for job in overdue:
             job.stop = "expired"
@@ -197,6 +208,52 @@ class Model:
     def _silent(self, job: Job) -> bool:
         """Only who has reported in this attempt can fall silent."""
         return job.progress is not None and job.progress[0] == job.attempt and job.progress[1] < self.now - STALE
+
+    # approval
+
+    def gate(self, job: Job, estimate: int | None) -> None:
+        """A new or edited job: to its estimate, to whoever approves, or on."""
+        if estimate is not None:
+            job.status, self.pairs[estimate] = "pending", job.id
+            self.jobs[estimate] = Job(estimate, f"{job.kind}:estimate", job.rank, self.now, 3, "approved")
+        elif job.kind == "w":
+            job.status, job.asked = "awaiting_approval", self.now
+        else:
+            self.let_go(job)
+
+    def let_go(self, job: Job) -> None:
+        later = job.run_at is not None and job.run_at > self.now
+        job.status, job.run_at, job.asked = "scheduled" if later else "approved", job.run_at if later else None, None
+
+    def ended(self, job: Job) -> None:
+        target = self.jobs.get(self.pairs.pop(job.id, 0))
+        if target is not None and target.status == "pending":
+            if job.status == "completed" and job.estimate is not None and job.estimate <= DEAR:
+                self.let_go(target)
+            else:  # over the sum, or nobody knows
+                target.status, target.asked = "awaiting_approval", self.now
+        self.forget_estimate(job)
+
+    def forget_estimate(self, job: Job) -> None:
+        for estimate in [estimate for estimate, target in self.pairs.items() if target == job.id]:
+            del self.pairs[estimate]
+            self.cancel(self.jobs[estimate])
+
+    def approve(self, job: Job, hash: str) -> str:
+        if job.status != "awaiting_approval":
+            return "LW521"
+        if hash != job.hashes[-1]:
+            return "LW520"
+        self.let_go(job)
+        return job.status
+
+    def expire(self) -> int:
+        late = [
+            j for j in self.jobs.values() if j.status == "awaiting_approval" and j.asked is not None and j.asked <= self.now - DAY
+        ]
+        for job in late:
+            self.cancel(job)
+        return len(late)
 
     # workers
 

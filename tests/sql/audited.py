@@ -74,8 +74,41 @@ REMOVE = "select lanework.remove_lane(%s, %s, 'me')"
 FREEZE = "select lanework.freeze(%s, 'me', '', %s)"
 DRAIN_ALL, RESUME_ALL = "select lanework.drain_all('me')", "select lanework.resume_all('me')"
 
+HASH = "(select lanework.hash_of(j) from lanework.jobs j where id = %s)"
+APPROVE, REJECT = f"select lanework.approve(%s, {HASH}, null, 'me')", "select lanework.reject(%s, %s, 'me')"
+EDIT = "select lanework.edit(%s, %s, null, 'me')"
+RULE = "select lanework.set_approval_rule(%s, '*', %s, null, null, null, 'me')"
+NO_RULE = "select lanework.remove_approval_rule(%s, '*', 'me')"
+
+
+def asked(it: Scene) -> int:
+    """A job that waits for an approval."""
+    it.engine.type("dear", "l", approval="always")
+    return it.engine.enqueue("dear")
+
+
 #: Function → samples.
+TELLING = "select lanework.set_telling('job', %s, %s, 'me')"
 SAMPLES: dict[str, Sample] = {
+    "set_telling": Sample([lambda _: (TELLING, "started", False), lambda _: (TELLING, "*", True)], []),
+    "approve": Sample(
+        [lambda it: (APPROVE, *[asked(it)] * 2)],
+        [lambda it: (APPROVE, *[it.ids["waiting"]] * 2), lambda it: (APPROVE, asked(it), 0), lambda _: (APPROVE, 10**9, 10**9)],
+    ),
+    "reject": Sample(
+        [lambda it: (REJECT, asked(it), "no")],
+        [lambda it: (REJECT, asked(it), ""), lambda it: (REJECT, it.ids["waiting"], "no"), lambda _: (REJECT, 10**9, "no")],
+    ),
+    "edit": Sample(
+        [lambda it: (EDIT, it.ids["waiting"], '{"n": 1}'), lambda it: (EDIT, asked(it), '{"n": 1}')],
+        [lambda it: (EDIT, it.ids["waiting"], "[]"), lambda it: (EDIT, it.ids["running"], "{}"), lambda _: (EDIT, 10**9, "{}")],
+    ),
+    "set_approval_rule": Sample(
+        [lambda _: (RULE, "t", "always")], [lambda _: (RULE, "t", "sometimes"), lambda _: (RULE, "x", "always")]
+    ),
+    "remove_approval_rule": Sample(
+        [lambda it: (NO_RULE, "t") if it.before(RULE, "t", "always") else ()], [lambda _: (NO_RULE, "t")]
+    ),
     "cancel": Sample(
         [lambda it: (CANCEL, it.ids["waiting"]), lambda it: (CANCEL, it.ids["running"])],
         [lambda it: (CANCEL, it.ids["completed"]), lambda _: (CANCEL, 10**9)],

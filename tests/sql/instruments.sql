@@ -27,7 +27,8 @@ create table proof.history (
     type_id int not null,
     -- what held when it was written
     slots int,
-    concurrency int
+    concurrency int,
+    unapproved boolean not null default false
 );
 create index on proof.history (job_id, seq);
 
@@ -42,13 +43,18 @@ begin
         return null;
     end if;
     insert into proof.history (
-        place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
+        place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency, unapproved)
     values (
         case when tg_table_name = 'jobs' then 'jobs' when tg_table_name = 'jobs_failed' then 'jobs_failed' else 'jobs_done' end,
         r.id, case when tg_op <> 'INSERT' then old.status end, case when tg_op <> 'DELETE' then r.status end,
         r.attempt, r.tries_used, r.max_tries, r.claim_id, r.worker_id, r.lane_id, r.type_id,
         (select l.max_slots from lanework.lanes l where l.id = r.lane_id),
-        (select t.concurrency from lanework.job_types t where t.id = r.type_id));
+        (select t.concurrency from lanework.job_types t where t.id = r.type_id),
+        tg_table_name = 'jobs' and tg_op = 'UPDATE' and r.status = 'running'
+        and exists (
+            select from lanework.job_types t where t.id = r.type_id and t.approval = 'always' and not exists (
+                select from lanework.approvals a
+                where a.job_id = r.id and a.hash = lanework.job_hash(t.name, r.version, r.payload, r.owner))));
     return null;
 end $$;
 create trigger record after insert or update or delete on lanework.jobs for each row execute function proof.record();
@@ -68,7 +74,15 @@ insert into proof.legal values
     ('blocked', 'approved'), ('blocked', 'scheduled'), ('blocked', 'cancelled'), ('blocked', 'failed'), ('running', 'blocked'),
     ('scheduled', 'approved'), ('scheduled', 'cancelled'), ('scheduled', 'failed'),
     ('approved', 'running'), ('approved', 'cancelled'), ('approved', 'failed'),
-    ('running', 'approved'), ('running', 'scheduled'), ('running', 'completed'), ('running', 'failed'), ('running', 'cancelled');
+    ('running', 'approved'), ('running', 'scheduled'), ('running', 'completed'), ('running', 'failed'), ('running', 'cancelled'),
+    -- new jobs are put where they belong in the statement after the insert; an edit puts a waiting job there again
+    ('approved', 'pending'), ('approved', 'awaiting_approval'), ('scheduled', 'pending'), ('scheduled', 'awaiting_approval'),
+    ('blocked', 'pending'), ('blocked', 'awaiting_approval'),
+    ('approved', 'approved'), ('approved', 'blocked'), ('scheduled', 'scheduled'), ('scheduled', 'blocked'), ('blocked', 'blocked'),
+    ('pending', 'pending'), ('pending', 'awaiting_approval'), ('pending', 'approved'), ('pending', 'scheduled'), ('pending', 'blocked'),
+    ('pending', 'cancelled'), ('pending', 'failed'),
+    ('awaiting_approval', 'approved'), ('awaiting_approval', 'scheduled'), ('awaiting_approval', 'blocked'),
+    ('awaiting_approval', 'cancelled'), ('awaiting_approval', 'failed');
 
 create view proof.illegal_step as
 select l.job_id, l.seq, l.before, l.status from proof.life l
@@ -122,6 +136,9 @@ union all
 select 'type_use', u.worker_id from lanework.type_use u join lanework.workers w on w.id = u.worker_id
 where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id);
 
+-- Nothing starts before an approval of exactly this payload.
+create view proof.unapproved as select h.job_id, h.seq from proof.history h where h.unapproved;
+
 create view proof.complaints as
 select 'illegal_step' as oracle, to_jsonb(v) as what from proof.illegal_step v
 union all select 'wrong_attempt', to_jsonb(v) from proof.wrong_attempt v
@@ -130,6 +147,7 @@ union all select 'lost_or_doubled', to_jsonb(v) from proof.lost_or_doubled v
 union all select 'over_slots', to_jsonb(v) from proof.over_slots v
 union all select 'claimed_twice', to_jsonb(v) from proof.claimed_twice v
 union all select 'stranded', to_jsonb(v) from proof.stranded v
+union all select 'unapproved', to_jsonb(v) from proof.unapproved v
 union all select 'leaked', to_jsonb(v) from proof.leaked v;
 
 create function proof.wipe(p_frozen boolean) returns void language plpgsql as $$
@@ -137,8 +155,9 @@ declare
     t text;
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
-                             'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
+                             'checkpoints', 'attempts', 'logs', 'rollups', 'error_rollups', 'silent_kinds', 'subscribers', 'workers', 'job_types',
                              'turns', 'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
+                             'approval_rules', 'estimating', 'estimates', 'spending', 'approval_requests', 'approvals', 'edits',
                              'operations', 'drains', 'freezes', 'audit_log', 'events'] loop
         execute format('delete from lanework.%I', t);
     end loop;

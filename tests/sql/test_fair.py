@@ -267,3 +267,15 @@ def test_a_claim_goes_on_from_a_turn(engine: Engine) -> None:
     submit(engine, "aaaa")
     after = Range(kind, turn=-2000000000 + 2, below_turn=-2000000000 + 3, below=-32768)
     assert turns(engine, [claim.id for claim in engine.claim(worker, lane, after, want=9)]) == [2]
+
+
+def test_an_approved_job_takes_its_turn_when_it_is_approved(engine: Engine) -> None:
+    lane, types, worker = fair(engine), kinds(engine, "l", "t"), engine.worker()
+    engine.rows("update lanework.job_types set approval = 'always'")
+    waiting = submit(engine, "aaa")
+    engine.rows("update lanework.job_types set approval = 'never'")
+    submit(engine, "bbbb")
+    one_by_one(engine, worker, lane, types, 2)
+    for job in waiting:
+        engine.rows("select lanework.let_go(%s)", job)
+    assert turns(engine, waiting) == [1, 2, 3]

@@ -14,7 +14,7 @@ from tests.sql.engine import TOP, Claim, Engine, columns, connect, numbers
 
 ROWS = 200_000
 #: A verb of a batch of ten touches some hundred pages; the table has thousands, each index of it hundreds more.
-PAGES = 600
+PAGES = 800
 
 
 class Table:
@@ -24,6 +24,9 @@ class Table:
         self.engine, self.batch = engine, 10
         self.lane = engine.lane("l", None)
         self.kinds = [engine.type("a", "l"), engine.type("b", "l"), engine.type("c", "l", concurrency=1000)]
+        engine.type("dear", "l", approval="always")
+        self.estimate = engine.type("priced:estimate", "l", estimates="priced")
+        engine.type("priced", "l", approval="always", estimator="priced:estimate")
         self.worker, self.victim = engine.worker(), engine.worker()
         for table in ("jobs", "claims", "stops", "lane_use", "keys"):
             engine.rows(f"alter table lanework.{table} set (autovacuum_enabled = off)")
@@ -81,6 +84,11 @@ class Table:
         yield "end_worker", self._end_worker
         yield "reap", lambda: self.pages("select * from lanework.reap(%s)", self.worker)
         yield "enqueue", lambda: self.pages("select lanework.enqueue('a', idempotency_key => %s)", str(uuid.uuid4()))
+        yield "enqueue what is estimated", lambda: self.pages("select lanework.enqueue('priced')")
+        yield "approve", self._approve
+        yield "edit", lambda: self.pages("select lanework.edit(%s, '{}')", self.engine.enqueue("priced"))
+        yield "completed of an estimate", self._estimated
+        yield "tend_approvals", lambda: self.pages("select lanework.tend_approvals(20)")
         yield "cancel", lambda: self.pages("select lanework.cancel(%s)", self.engine.enqueue("a"))
 
     def measured(self) -> dict[str, int]:
@@ -145,6 +153,16 @@ class Table:
             self.engine.enqueue("a", max_age="1 ms")
         self.engine.rows("select pg_sleep(0.005)")
         return self.pages("select * from lanework.sweep()")
+
+    def _approve(self) -> int:
+        job = self.engine.enqueue("dear")
+        hash = self.engine.one("select lanework.hash_of(j) from lanework.jobs j where id = %s", job)
+        return self.pages("select lanework.approve(%s, %s)", job, hash)
+
+    def _estimated(self) -> int:
+        self.engine.enqueue("priced")
+        (claim,) = self.engine.claim(self.worker, self.lane, self.estimate)
+        return self.pages("select lanework.completed(%s, %s, %s, %s, array['{}'])", self.worker, *([value] for value in claim))
 
     def _end_worker(self) -> int:
         victim = self.engine.worker()

@@ -11,8 +11,10 @@ import psycopg
 import pytest
 
 from tests.sql import (
+    test_approval,
     test_audited,
     test_claim,
+    test_events,
     test_fair,
     test_final,
     test_finish,
@@ -72,6 +74,14 @@ def acts(test: Callable[..., object]) -> Callable[[Engine, Another], object]:
     """For tests of what operators do, with or without further connections."""
     wants_more = "another" in test.__annotations__
     return lambda engine, another: test(engine, *([another] if wants_more else []), operations.lanes(engine))
+
+
+def approved(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test(test_approval.Desk(engine), *more)
+
+
+def met(state: str, one: str, two: str) -> Callable[[Engine, Another], object]:
+    return lambda engine, another: test_approval.meet(engine, another, (state, one, two))
 
 
 BUGS = [
@@ -195,6 +205,56 @@ BUGS = [
     Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')",
         "('approved', 'running')",
         wide(test_sessions.test_a_head_that_waits_keeps_its_session)),
+    Bug("events read by id", "read_events", "(e.xid, e.id) > (p_xid, p_id) and e.xid < v_horizon", "e.id > p_id",
+        test_events.test_what_commits_late_is_not_skipped),
+    Bug("events read past the horizon", "read_events", "and e.xid < v_horizon", "",
+        test_events.test_what_commits_late_is_not_skipped),
+    Bug("rolled back events hold up nothing", "read_events", "pg_snapshot_xmin(", "pg_snapshot_xmax(",
+        test_events.test_what_is_rolled_back_was_never_told),
+    Bug("a merge overwrites", "merge_rollups", "submitted = r.submitted + excluded.submitted", "submitted = excluded.submitted",
+        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+    Bug("a merge copies", "merge_rollups", "delete from lanework.rollups r where", "update lanework.rollups r set spend = 0 where",
+        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+    Bug("a finish overwrites", "note_done", "completed = r.completed + excluded.completed", "completed = excluded.completed",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("a claim overwrites", "claim", "started = r.started + excluded.started", "started = excluded.started",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("a gap in a batch", "note_done", "v_high - v_low + 1 = v_count", "true",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("given back untold", "note_attempts", "'snooze', 'release'", "'snooze'",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("failures of one class", "note_failed", "array_agg(x.error_class)", "array_agg('unknown'::text)",
+        alone(test_events.test_every_change_is_told_and_counted_once)),
+    Bug("finishes share a row", "note_done", "pg_backend_pid()", "1",
+        test_events.test_a_finish_in_somebodys_open_transaction_holds_up_no_other_finish),
+    Bug("submits share a row", "note_submitted", "pg_backend_pid()", "1",
+        test_events.test_submits_of_open_transactions_do_not_wait_for_each_other),
+
+
+    Bug("an approval of anything", "give_approval", "p_hash is distinct from v_hash", "false",
+        approved(test_approval.test_an_approval_is_for_what_was_seen)),
+    Bug("an approval that does not look again", "give_approval", "for no key update", "",
+        met("awaiting_approval", "edit", "approve")),
+    Bug("an edit that keeps its state", "edit", "perform lanework.gate(array[p_id]);", "", met("approved", "edit", "claim")),
+    Bug("an edit that keeps the approval", "edit", "delete from lanework.approvals a where a.job_id = p_id;", "",
+        met("approved", "edit", "edit")),
+    Bug("an edit that does not look again", "edit", "for no key update", "", met("approved", "claim", "edit")),
+    Bug("an edit that keeps the steps", "edit", "delete from lanework.steps s where s.job_id = p_id;", "",
+        approved(test_approval.test_an_edit_starts_anew_from_every_waiting_state, "retry", False, None)),
+    Bug("COPY smuggles", "gate_new_jobs", "perform lanework.gate(", "perform cardinality(",
+        approved(test_approval.test_whatever_the_way_it_waits_for_its_approval, test_approval.WAYS["copy"])),
+    Bug("a failed estimate approves", "why_approval", "when e.failed then", "when false then",
+        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "fail")),
+    Bug("an estimate that cannot be read approves", "read_estimate", "e.failed := true;", "e.failed := false;",
+        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "bad number")),
+    Bug("a cancelled job goes on being estimated", "freed", "perform lanework.estimated(p_ids);", "",
+        approved(test_approval.test_the_end_of_a_pending_job_ends_its_estimate, "cancel", False)),
+    Bug("steps of the estimate that nobody looks for", "estimated", "set continues = r.estimate_id", "set continues = null",
+        approved(test_approval.test_its_steps_and_blobs_are_the_runs)),
+    Bug("one's own eyes", "person", "regexp_replace(lower(p_who), '^[a-z]+:', '')", "p_who",
+        approved(test_approval.test_four_eyes, "ada", "cli:ada", False)),
+    Bug("acts approve what nobody saw", "carry_approve", "and r.since <= v_asked", "",
+        approved(test_approval.test_many_at_once)),
 ]  # fmt: skip
 
 

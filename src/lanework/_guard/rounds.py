@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from lanework._services.service import Service
+from lanework._store.events import tell
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.workers import prune, tend, upkeep
 
@@ -36,7 +37,10 @@ class Rounds(Service):
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
         if leads and time.monotonic() >= self._upkeep_at:
             self._upkeep_at = time.monotonic() + settings.upkeep
+            started = time.monotonic()
             await self._keeper.run(upkeep())
-            await self._keeper.run(prune())
+            removed = await self._keeper.run(prune())
+            data = {"removed": dict(removed), "seconds": round(time.monotonic() - started, 3), "worker": self._guard.worker_id}
+            await self._keeper.run(tell("maintenance", "upkeep", data=data))
         # acts on many jobs go on in small commits, with room for the heartbeat between them
         return CARRY if unfinished else settings.sweep

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanework._codec import RESULT_LIMIT, encode
 from lanework._failpoints import reach
+from lanework._store.approvals import spend
 from lanework._store.hints import hint
 from lanework._store.inside import get_items, get_step, list_children, save_step, submit_children
 from lanework._store.running import save_checkpoint
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 async def answer(run: Run, op: str, data: dict[str, Any]) -> Any:
     if op in _READS:
         return await _READS[op](run, data)
+    if op in _FACTS:
+        return await _FACTS[op](run, data)
     if op not in _WRITES:
         raise ValueError(f"unknown request {op!r}")
     _must_hold(run, not run.settled, op)
@@ -78,5 +81,11 @@ async def _database(run: Run, data: dict[str, Any]) -> dict[str, Any]:
     return {"dsn": run.lane.host.dsn, "settings": run.lane.host.plain_settings()}
 
 
+async def _spend(run: Run, data: dict[str, Any]) -> None:
+    """A fact about the outside world: taken whether or not the claim still holds."""
+    await run.lane.keeper.run(spend(run.row.id, **data))
+
+
 _READS = {"get_step": _get_step, "get_items": _get_items, "children": _children, "drain": _drain}
+_FACTS = {"spend": _spend}
 _WRITES = {"checkpoint": _save_checkpoint, "save_step": _save_step, "submit_children": _submit_children, "database": _database}

@@ -21,9 +21,11 @@ MOST_LINES = 2000
 class Recorder(Service):
     name = "recorder"
 
-    def __init__(self, keeper: AsyncKeeper, lost: Callable[[Held], None], log_lines: int, secrets: Secrets) -> None:
+    def __init__(
+        self, keeper: AsyncKeeper, lost: Callable[[Held], None], log_lines: int, secrets: Secrets, told: Callable[[], None]
+    ) -> None:
         super().__init__()
-        self._keeper, self._lost, self._log_lines, self._secrets = keeper, lost, log_lines, secrets
+        self._keeper, self._lost, self._log_lines, self._secrets, self._told = keeper, lost, log_lines, secrets, told
         self._progress: dict[int, tuple[Held, float | None, str, str | None]] = {}
         self._lines: list[tuple[Held, str, str]] = []
         self._counts: dict[Held, int] = {}
@@ -77,6 +79,7 @@ class Recorder(Service):
             self._tell_lost([entry[0] for entry in entries.values()], kept)
 
     def _tell_lost(self, held: list[Held], kept: set[int]) -> None:
+        self._told()
         for one in held:
             if one.id not in kept:
                 self._lost(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -36,7 +37,10 @@ ASYNC_BOUND = 1.5
 class Run:
     """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
 
-    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "spoke", "task")
+    __slots__ = (
+        "_stop", "_timer", "began_at", "context", "ended_at", "executor", "handler", "held", "lane", "no", "row", "settled",
+        "spoke", "task",
+    )  # fmt: skip
 
     def __init__(
         self, lane: Lane, row: Claimed, held: Held, *, no: int, handler: Handler, executor: Executor | None
@@ -44,6 +48,8 @@ class Run:
         self.lane, self.no, self.row, self.handler, self.held, self.executor = lane, no, row, handler, held, executor
         self.settled = False
         self.spoke = False
+        self.began_at = time.monotonic()
+        self.ended_at: float | None = None
         self.task: asyncio.Task[None] | None = None
         self.context = Context(
             self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,
@@ -98,8 +104,14 @@ class Run:
 
     def begins(self) -> None:
         """The body begins now: its timeout counts from here. (The start of a cold child, its imports and hooks, do not count.)"""
+        self.began_at = time.monotonic()
         if self.handler.timeout is not None and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+
+    @property
+    def duration(self) -> float:
+        """How long its body has run, so far or in all."""
+        return (self.ended_at or time.monotonic()) - self.began_at
 
     @property
     def boots(self) -> bool:
@@ -159,6 +171,9 @@ class Run:
         between the finish and the commit."""
         if not self.settled:
             self.lane.aside(freed([self.row.id]))
+            self.lane.host.told()
+            if self.lane.hooks is not None:
+                self.lane.hooks.job("completed", self, outcome="completed")
         self._settle(None)
 
     async def _ended_badly(self, error: BaseException) -> None:

@@ -16,9 +16,12 @@ COMMANDS = {
     "status": "lanes, queues, running jobs and workers on one screen",
     "jobs": "list, show, wait for and cancel jobs",
     "lanes": "list, add, change, drain, freeze and remove lanes",
+    "approvals": "who needs an approval: list, set and remove the rules",
     "workers": "list, drain and resume workers",
     "operations": "acts on many jobs: list, show, stop",
     "audit": "what operators did",
+    "events": "what happens, as it happens",
+    "metrics": "counts and times per lane and type",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
     "verify": "prove that the database's rows keep the engine's promises",
@@ -34,6 +37,8 @@ GROUPS = {
         "wait": "wait until jobs have ended",
         "cancel": "cancel jobs, by id or by filter",
         "priority": "move waiting jobs in the queue, by id or by filter",
+        "approve": "let jobs go that wait for an approval, by id or by filter",
+        "reject": "cancel jobs that wait for an approval, with a reason",
     },
     "lanes": {
         "list": "lanes with their slots and types",
@@ -55,6 +60,11 @@ GROUPS = {
         "list": "acts on many jobs, newest first",
         "show": "how far an act is",
         "stop": "go no further; what is done stays done",
+    },
+    "approvals": {
+        "rules": "the rules, those of operators first",
+        "set": "set the rule of a type, an owner, both, or all",
+        "remove": "remove a rule",
     },
 }
 EPILOG = """exit codes:

@@ -112,6 +112,9 @@ begin
         end if;
     end if;
 
+    if continues is not null then -- before the job: an estimate finds them too
+        perform lanework.inherit_steps(v_id, continues, from_step);
+    end if;
     v_status := lanework.first_status(run_at, session, v_now);
     insert into lanework.jobs (
         id, created_at, run_at, deadline, status, type_id, lane_id, turn, rank, version, max_tries, owner, tags, payload, session,
@@ -124,9 +127,6 @@ begin
             else lanework.next_turn(t.fair_lane, enqueue.owner, -coalesce(priority, t.priority)) end,
         -coalesce(priority, t.priority), version,
         coalesce(max_tries, t.max_tries), owner, tags, payload, session, case when session is not null then 'session' end, continues);
-    if continues is not null then
-        perform lanework.inherit_steps(v_id, continues, from_step);
-    end if;
     if hint then
         perform lanework.hint(coalesce('@' || session, t.lane));
     end if;

@@ -217,11 +217,27 @@ begin
     where j.id = any (v_ids) and p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
     on conflict (type_id, worker_id) do update set used = excluded.used;
     return query
-        update lanework.jobs j
-        set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
-            worker_id = p_worker, lane_id = p_lane, run_at = null
-        where j.id = any (v_ids)
-        returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.version, j.turn, j.rank, j.suspect,
-                  j.attempt > 1 or j.continues is not null, j.created_at, j.owner, pg_column_size(j.payload),
-                  case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end;
+        with taken as (
+            update lanework.jobs j
+            set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
+                worker_id = p_worker, lane_id = p_lane, run_at = null
+            where j.id = any (v_ids)
+            returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences') as fence, j.tries_used, j.version, j.turn, j.rank, j.suspect,
+                      j.attempt > 1 or j.continues is not null as past, j.created_at, j.owner, pg_column_size(j.payload) as bytes,
+                      case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end as payload
+        ), waited as (
+            select t.type_id, case when t.first then width_bucket(v_now - t.created_at, lanework.bucket_bounds()) end as bucket,
+                   t.n, t.n * (v_now - t.created_at) as wait
+            from (select t.type_id, t.created_at, t.attempt = 1 as first, count(*) as n from taken t group by 1, 2, 3) t
+        ), counted as (
+            insert into lanework.rollups as r (minute, writer, lane_id, type_id, started, wait_s, wait_hist)
+            select date_trunc('minute', v_now), pg_backend_pid(), p_lane, w.type_id, sum(w.n),
+                   coalesce(extract(epoch from sum(w.wait) filter (where w.bucket is not null)), 0),
+                   lanework.histogram(array_agg(w.bucket), array_agg(w.n))
+            from waited w group by w.type_id
+            on conflict (minute, writer, lane_id, type_id) do update
+            set started = r.started + excluded.started, wait_s = r.wait_s + excluded.wait_s,
+                wait_hist = lanework.add_histogram(r.wait_hist, excluded.wait_hist)
+        )
+        select * from taken;
 end $$;

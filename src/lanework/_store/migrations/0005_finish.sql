@@ -35,14 +35,7 @@ begin
                g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.depth, g.suspect, g.owner, g.session,
                g.tags, g.payload, v_now, g.result::jsonb
         from gone g
-        returning type_id, lane_id, claimed_at, created_at, parent, session
-    ), counted as (
-        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, wait_s, run_s)
-        select date_trunc('minute', v_now), p_worker, k.lane_id, k.type_id, count(*),
-               sum(extract(epoch from k.claimed_at - k.created_at)), sum(extract(epoch from v_now - k.claimed_at))
-        from kept k group by k.lane_id, k.type_id order by k.lane_id, k.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
+        returning parent, session
     )
     select count(*), array_agg(k.parent) filter (where k.parent is not null), array_agg(k.session) filter (where k.session is not null)
     into v_count, v_parents, v_sessions from kept k;
@@ -51,6 +44,9 @@ begin
     end if;
     if v_sessions is not null then
         perform lanework.promote_followers(v_sessions);
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
     end if;
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)
@@ -151,14 +147,6 @@ begin
         insert into lanework.waits as w (job_id, on_failure, tolerate)
         select g.id, coalesce(g.v ->> 'on_failure', 'fail'), coalesce((g.v ->> 'tolerate')::int, 0) from judged g where g.v ->> 'action' = 'wait'
         on conflict (job_id) do update set on_failure = excluded.on_failure, tolerate = excluded.tolerate
-    ), counted as (
-        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, failed, retried, cancelled)
-        select date_trunc('minute', v_now), coalesce(p_worker, g.worker_id), g.lane_id, g.type_id, count(*) filter (where g.next = 'completed'),
-               count(*) filter (where g.next = 'failed'),
-               count(*) filter (where g.v ->> 'action' = 'retry' and g.next <> 'failed'), count(*) filter (where g.next = 'cancelled')
-        from judged g group by 2, g.lane_id, g.type_id order by 2, g.lane_id, g.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
     )
     select g.id, g.next, g.lane_id,
            case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
@@ -168,6 +156,9 @@ begin
     end if;
     if exists (select from unnest(p_verdicts) v where v ->> 'action' = 'wait') then
         perform lanework.wake_parents(p_ids); -- a child may have ended while its parent was being parked
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
     end if;
     -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
     if exists (select from lanework.stops) then

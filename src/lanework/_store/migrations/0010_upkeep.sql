@@ -69,6 +69,7 @@ begin
         where not exists (select from lanework.all_jobs j where j.id = x.parent_id));
     perform lanework.prune_operations(p_limit);
     delete from lanework.waits w where not exists (select from lanework.jobs j where j.id = w.job_id);
+    perform lanework.prune_approvals(p_limit);
     return query
     with gone as (
         delete from lanework.progress p where p.job_id in (
@@ -76,37 +77,13 @@ begin
               and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
     select 'progress', count(*)::int from gone having count(*) > 0;
     return query
-    with gone as (delete from lanework.rollups r where r.minute < v_now - lanework.keep('rollups') returning 1)
-    select 'rollups', count(*)::int from gone having count(*) > 0;
-    return query
     with gone as (
         delete from lanework.workers w where w.state in ('stopped', 'dead') and w.ended_at < v_now - lanework.keep('workers')
           and not exists (select from lanework.claims c where c.worker_id = w.id) returning 1)
     select 'workers', count(*)::int from gone having count(*) > 0;
-end $$;
-
--- Adds the workers' rows of minutes that can get no late finish any more into one row (worker 0).
-create function lanework.merge_rollups(p_limit int default 2000) returns int
-language plpgsql volatile as $$
-declare
-    v_count int;
-begin
-    with old as (
-        delete from lanework.rollups r where (r.minute, r.worker_id, r.lane_id, r.type_id) in (
-            select x.minute, x.worker_id, x.lane_id, x.type_id from lanework.rollups x
-            where x.minute < date_trunc('minute', lanework.now()) - interval '5 min' and x.worker_id <> 0
-            limit p_limit for update skip locked)
-        returning r.*
-    ), merged as (
-        insert into lanework.rollups as r
-        select o.minute, 0, o.lane_id, o.type_id, sum(o.completed), sum(o.failed), sum(o.retried), sum(o.cancelled), sum(o.wait_s), sum(o.run_s)
-        from old o group by o.minute, o.lane_id, o.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried,
-            cancelled = r.cancelled + excluded.cancelled, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
-    )
-    select count(*) into v_count from old;
-    return v_count;
+    return query select * from lanework.prune_rollups(p_limit);
+    -- last: its locks are held until the end
+    return query select * from lanework.prune_events();
 end $$;
 
 -- One statement for what every worker's guard does now and then: keep or take the lead, declare silent workers dead, sweep.
@@ -120,6 +97,7 @@ begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
     perform lanework.align_turns();
+    v_swept := v_swept + lanework.tend_approvals();
     perform lanework.end_freezes();
     return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;

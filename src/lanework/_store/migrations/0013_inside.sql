@@ -283,7 +283,7 @@ begin
         set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
         -- (`::text`: no partial index may offer itself; a plan that was made for a small table would read all of it)
-        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked'
+        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked' and j.blocked_on = 'session'
         returning j.id, j.type_id
     )
     select (select count(*) from heads), count(*), array_agg(g.id), array_agg(distinct g.type_id)
@@ -378,6 +378,12 @@ begin
     end if;
     if v_sessions is not null then
         perform lanework.promote_sessions(v_sessions);
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
+    end if;
+    if exists (select from lanework.approval_requests) then
+        delete from lanework.approval_requests r where r.job_id = any (p_ids);
     end if;
     insert into lanework.families (parent_id)
     select d.id from lanework.jobs_done d

@@ -279,7 +279,6 @@ language plpgsql stable as $$
 declare
     r record;
 begin
-    if to_regclass('lanework.approval_requests') is null then return null; end if;
     if j.status = 'pending' then
         select e.estimate_id into r from lanework.estimating e where e.job_id = j.id;
         return lanework.because('estimating', 'what it will cost is being estimated' || coalesce(format(' by job %s', r.estimate_id), ''),
@@ -527,20 +526,18 @@ begin
         (select j.type_id, 'children' from lanework.waits w
          cross join lateral (
              select j.type_id from lanework.jobs j where j.id = w.job_id and j.status = 'blocked' and j.blocked_on = 'children' offset 0) j
-         limit p_most);
+         limit p_most)
+        union all
+        (select j.type_id, 'approval' from lanework.approval_requests r
+         cross join lateral (select j.type_id from lanework.jobs j where j.id = r.job_id and j.status = 'awaiting_approval' offset 0) j limit p_most)
+        union all
+        (select j.type_id, 'estimate' from lanework.estimating e
+         cross join lateral (select j.type_id from lanework.jobs j where j.id = e.job_id and j.status = 'pending' offset 0) j limit p_most);
     if to_regclass('lanework.jobs_parked') is not null then
         return query
             select j.type_id, j.blocked_on from lanework.jobs j
             where j.status = 'blocked' and j.blocked_on <> 'session' and j.blocked_on <> 'children'
             order by j.blocked_on, j.rank, j.created_at, j.id limit p_most;
-    end if;
-    if to_regclass('lanework.approval_requests') is not null then
-        return query
-            (select j.type_id, 'approval'::text from lanework.approval_requests r
-             cross join lateral (select j.type_id from lanework.jobs j where j.id = r.job_id and j.status = 'awaiting_approval' offset 0) j limit p_most)
-            union all
-            (select j.type_id, 'estimate' from lanework.estimating e
-             cross join lateral (select j.type_id from lanework.jobs j where j.id = e.job_id and j.status = 'pending' offset 0) j limit p_most);
     end if;
 end $$;
 

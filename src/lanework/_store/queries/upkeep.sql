@@ -1,1 +1,1 @@
-select lanework.merge_rollups(), lanework.extend_history()
+select lanework.merge_rollups(), lanework.extend_history(), lanework.extend_events()
