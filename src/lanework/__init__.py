@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         UnknownJobType,
     )
     from lanework.job import Handle, Job, JobInfo
+    from lanework.notifiers import Notification, Notifier
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -37,6 +38,7 @@ _HOMES = {
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
     "job": ("Handle", "Job", "JobInfo"),
+    "notifiers": ("Notification", "Notifier"),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -67,6 +69,8 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Notification",
+    "Notifier",
     "Partial",
     "Retryable",
     "Snooze",

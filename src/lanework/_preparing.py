@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanework import embedded, lanes, migrate
 from lanework._store.connect import connect
+from lanework._store.dead import register_notifiers as register_rows
 from lanework._store.reads import register
 from lanework._store.verb import run
 from lanework.config import Settings
@@ -60,6 +61,12 @@ def register_types(dsn: str, settings: Settings, handlers: Handlers, lane_values
     types = json.dumps([_type_row(handler) for handler in handlers.values()])
     with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
         return run(conn, register(types, json.dumps({**lanes.from_environment(), **first})))
+
+
+def register_notifiers(dsn: str, settings: Settings, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
+            run(conn, register_rows(rows))
 
 
 def _type_row(handler: Handler) -> dict[str, Any]:

@@ -10,15 +10,16 @@ import weakref
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from lanework import _preparing
+from lanework import _notifying, _preparing
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
+from lanework._store.dead import retry
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
@@ -27,11 +28,13 @@ from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
+from lanework.dead import Dead
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.notifiers import Notifier
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
     from lanework.worker import Worker
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Notifier)
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
 MOST_LISTED = 1000
 
@@ -69,6 +73,8 @@ class Lanework(Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.dead = Dead(self)
+        self._notifiers: dict[str, _notifying.Registered] = {}
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -137,6 +143,27 @@ class Lanework(Declares):
         self.classifiers.append(function)
         return function
 
+    @overload
+    def notifier(self, function: N, /) -> N: ...
+
+    @overload
+    def notifier(self, function: None = None, /, *, name: str | None = None, every: int = 60) -> Callable[[N], N]: ...
+
+    def notifier(self, function: Any = None, /, *, name: str | None = None, every: int = 60) -> Any:
+        """Registers a function that is told of dead letters, once of each: `@app.notifier`, or `@app.notifier(name="pager")`.
+        Of one group it hears at most once in `every` seconds; see `Notifier`."""
+
+        def register(function: N) -> N:
+            chosen = name if name is not None else getattr(function, "__name__", "notifier")
+            _notifying.register(self, chosen, function=function, every=every)
+            return function
+
+        return register if function is None else register(function)
+
+    def webhook(self, url: str, *, secret: str | None = None, name: str = "webhook", every: int = 60) -> None:
+        """Dead letters are posted to this address, signed with the secret. Operators may change it by `app.dead.webhooks`."""
+        _notifying.register(self, name, url=url, secret=secret, every=every)
+
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, job_id: int) -> JobInfo:
@@ -202,6 +229,14 @@ class Lanework(Declares):
 
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
         return _answered(job_id, await self._arun(cancel(job_id, by, reason)))
+
+    def retry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        """Sends a failed job back to the queue: its attempts go on counting, its tries start again, its steps are kept. Answers
+        its state. `max_age`: seconds from now; without it a deadline that has passed is given anew as its type says, or dropped."""
+        return self._run(retry(job_id, by, max_age))
+
+    async def aretry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        return await self._arun(retry(job_id, by, max_age))
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
@@ -367,7 +402,12 @@ class Lanework(Declares):
                 self._prepared = _preparing.Prepared(self.settings)
             if set(self._type_ids) != set(self.handlers):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+                _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
             return self._prepared
+
+    def _declare_own(self) -> None:
+        """The engine's own job types, in every process that works."""
+        _notifying.declare(self)
 
     def _ensure(self, handler: Handler) -> None:
         if handler.name not in self._type_ids:

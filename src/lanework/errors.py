@@ -20,6 +20,10 @@ LaneworkError
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
+├── NotFailed                   LW-510   a retry of a job that is no dead letter
+├── InvalidDeadLetters          LW-511   a filter, a rate, a rule or an address is wrong
+│   ├── DeadLettersNotFound     LW-512   no such group, redrive, rule or notifier
+│   └── DeadLettersBusy         LW-513   a redrive that is under way, or has ended
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
 ├── JobStopped                  LW-406   raised inside a handler that was asked to stop
@@ -157,6 +161,33 @@ class TooManyChildren(InvalidJob):
 
 class WouldDeadlock(LaneworkError):
     code = "LW-314"
+    http_status = 409
+
+
+class NotFailed(LaneworkError):
+    code = "LW-510"
+    http_status = 409
+
+
+class InvalidDeadLetters(LaneworkError):
+    code = "LW-511"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DeadLettersNotFound(InvalidDeadLetters):
+    code = "LW-512"
+    exit_code = 5
+    http_status = 404
+
+
+class DeadLettersBusy(InvalidDeadLetters):
+    code = "LW-513"
+    exit_code = 1
     http_status = 409
 
 

@@ -22,7 +22,8 @@ def a_lane(engine: Engine) -> tuple[int, int, int]:
 def die(engine: Engine, *, count: int = 1, error: str = "boom", error_class: str = "permanent", **options: Any) -> list[int]:
     """So many dead letters of type `t`."""
     (known,) = engine.rows(
-        """select (select id from lanework.lanes where name = 'l') as lane, (select id from lanework.job_types where name = 't') as kind,
+        """select (select id from lanework.lanes where name = 'l') as lane,
+                  (select id from lanework.job_types where name = 't') as kind,
                   (select id from lanework.workers limit 1) as worker"""
     )
     lane, kind, worker = known.values() if known["lane"] else a_lane(engine)
@@ -342,7 +343,12 @@ def test_what_a_redrive_refuses(engine: Engine) -> None:
     die(engine, count=2)
     (group,) = groups(engine)
     redrive(engine, group=group["fingerprint"])
-    for chosen, code in (({"group": group["fingerprint"]}, "LW513"), ({"group": "none"}, "LW512"), ({}, "LW511"), ({"colour": "x"}, "LW511")):
+    for chosen, code in (
+        ({"group": group["fingerprint"]}, "LW513"),
+        ({"group": "none"}, "LW512"),
+        ({}, "LW511"),
+        ({"colour": "x"}, "LW511"),
+    ):
         with pytest.raises(psycopg.Error) as caught:
             redrive(engine, **chosen)
         assert caught.value.sqlstate == code, chosen
@@ -474,8 +480,8 @@ def test_rules_are_for_what_they_name(engine: Engine) -> None:
 def test_what_a_rule_refuses(engine: Engine) -> None:
     a_lane(engine)
     for arguments, code in (
-        ((None, "t", "x", "budget"), "LW511"), ((None, "nope", "x", "permanent"), "LW511"), ((None, None, "", "permanent"), "LW511"),
-        (("nope", None, None, "permanent"), "LW512"),
+        ((None, "t", "x", "budget"), "LW511"), ((None, "nope", "x", "permanent"), "LW511"),
+        ((None, None, "", "permanent"), "LW511"), (("nope", None, None, "permanent"), "LW512"),
     ):  # fmt: skip
         with pytest.raises(psycopg.Error) as caught:
             engine.one("select lanework.set_error_rule(%s, %s, %s, %s, 'ada')", *arguments)
@@ -530,7 +536,9 @@ def test_every_letter_is_told_once_and_together(engine: Engine) -> None:
         engine.settle(1, claim, action="fail", error="boom", error_class="permanent")
     move(engine, seconds=61)
     assert [row["count"] for row in gathered(engine)] == [1, 1, 3, 1]  # it died again: another letter
-    jobs = engine.rows("select payload from lanework.jobs j join lanework.job_types t on t.id = j.type_id where t.name = 'lanework:notify'")
+    jobs = engine.rows(
+        "select payload from lanework.jobs j join lanework.job_types t on t.id = j.type_id where t.name = 'lanework:notify'"
+    )
     assert jobs == [{"payload": {"notifier": number}}]  # one job sends them all
 
 
@@ -577,7 +585,9 @@ def test_nobody_is_told_about_messages(engine: Engine) -> None:
     assert engine.one("select count(*) from lanework.outbox") == 0
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "file:///etc/passwd", "javascript:1", "https://", "http://u:p@x.example/", "x", "http://a b/"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "file:///etc/passwd", "javascript:1", "https://", "http://u:p@x.example/", "x", "http://a b/"]
+)
 def test_addresses_that_are_refused(engine: Engine, url: str) -> None:
     with pytest.raises(psycopg.Error) as caught:
         engine.rows("select lanework.set_notifier('hook', %s, null, true, null, 'ada')", url)
@@ -589,7 +599,8 @@ def test_a_storm_is_one_message(engine: Engine) -> None:
     _, kind, _ = a_lane(engine)
     hook(engine)
     insert = """insert into lanework.jobs_failed (id, status, type_id, attempt, finished_at, error_class, error)
-                select nextval('lanework.job_ids'), 'failed', %s, 1, lanework.now(), 'unknown', 'no key ' || n from generate_series(1, %s) n"""
+                select nextval('lanework.job_ids'), 'failed', %s, 1, lanework.now(), 'unknown', 'no key ' || n
+                from generate_series(1, %s) n"""
     engine.rows("alter table lanework.jobs_failed disable trigger record")
     try:
         engine.rows(insert, kind, 10_000)
