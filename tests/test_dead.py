@@ -216,7 +216,7 @@ def test_a_rule_changes_what_an_error_means(app: Lanework) -> None:
 def test_a_function_is_told_once(app: Lanework, database: str, flaky: tuple[Job[[int], int], Mend]) -> None:
     told: list[Notification] = []
     later: list[Notification] = []
-    app.notifier(told.append)  # type: ignore[arg-type]
+    app.notifier(told.append)
 
     @app.notifier(name="later", every=0)
     async def elsewhere(notification: Notification) -> None:
