@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_claim, test_dead, test_finish, test_running, test_waiting, test_workers
 from tests.sql import test_interleavings as meet
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
@@ -113,6 +113,36 @@ BUGS = [
     Bug("a beat that waits for the disk", "beat", "'off', true", "'on', true",
         alone(test_workers.test_a_beat_commits_without_waiting_for_the_disk)),
     Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
+    Bug("a retry without its audit row", "retry", re.compile(r"perform lanework\.audit\([^;]*;"), "null;",
+        alone(test_dead.test_a_retry_goes_on_where_the_job_was)),
+    Bug("a redrive without its audit row", "start_redrive", re.compile(r"perform lanework\.audit\([^;]*;"), "null;",
+        alone(test_dead.test_a_canary_goes_first)),
+    Bug("a redrive that is not in the book", "move_back", "$5 from gone g", "$5 from gone g where false",
+        alone(test_dead.test_a_crash_loop_comes_back_alone_in_a_process)),
+    Bug("a redrive loses the attempts", "move_back", "'status', 'run_at'", "'status', 'attempt', 'run_at'",
+        alone(test_dead.test_a_retry_goes_on_where_the_job_was)),
+    Bug("a redrive loses the deadline's meaning", "move_back", "when g.deadline > $2 then g.deadline", "when true then g.deadline",
+        alone(test_dead.test_a_deadline_that_has_passed_is_given_anew)),
+    Bug("copies unchecked after a redrive", "move_back", "perform set_config('lanework.moves', '', true);", "",
+        alone(test_dead.test_copies_are_still_checked_after_a_retry)),
+    Bug("the canary is ignored", "carry_redrive", "if v_end is distinct from 'completed' then", "if false then",
+        alone(test_dead.test_a_canary_that_fails_stops_it)),
+    Bug("the canary is not waited for", "carry_redrive", "then return 0; end if;\n        select d.status",
+        "then null; end if;\n        select d.status", alone(test_dead.test_a_canary_goes_first)),
+    Bug("a canary with all its tries", "carry_redrive", "1::smallint", "null::smallint",
+        alone(test_dead.test_a_canary_that_fails_stops_it)),
+    Bug("what fails again rejoins", "dead_matching", " and f.letter <= p_upto", "",
+        alone(test_dead.test_what_fails_again_does_not_rejoin)),
+    Bug("no rate", "carry_redrive", "v_room := least(", "v_room := greatest(", alone(test_dead.test_a_redrive_flows_at_its_rate)),
+    Bug("a note in a transaction of its own", "note_dead_letters", "cross join lanework.notifiers n where n.enabled",
+        "cross join lanework.notifiers n where n.enabled and a.finished_at < lanework.now() - interval '1 s'",
+        alone(test_dead.test_a_letter_and_its_note_are_one_transaction)),
+    Bug("a letter told twice", "gather_notifications", "where (o.notifier_id, o.fingerprint, o.letter) in",
+        "where (o.notifier_id, o.fingerprint, o.letter + 1) in", alone(test_dead.test_every_letter_is_told_once_and_together)),
+    Bug("a message that two send", "take_notification", "x.next_at <= v_now", "true",
+        alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
+    Bug("rules for all types", "apply_rules", "(e.type_id is null or e.type_id = j.type_id) and", "",
+        alone(test_dead.test_rules_are_for_what_they_name)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
 ]  # fmt: skip
