@@ -173,22 +173,22 @@ class Model:
         """The state in which the redrive is after a step."""
         assert self.redrive is not None
         if self.redrive.canary is None:
-            return "flowing" if self._flow() else "done"
+            self._flow()
+            return "done"
         canary = self.jobs[self.redrive.canary]
         if canary.status not in FINAL:
             return "canary"
         if canary.status != "completed":
             return "failed"
-        self.redrive.canary = None
-        return "flowing" if self._flow() else "done"
+        self._flow()
+        return "done"
 
-    def _flow(self) -> int:
+    def _flow(self) -> None:
         assert self.redrive is not None
         left = [self.jobs[id] for id, deaths in self.redrive.members.items() if self.jobs[id].deaths == deaths]
         dead = [job for job in left if job.status == "failed"]
         for job in dead:
             self.retry(job)
-        return len(dead)
 
     # waiting
 

@@ -52,7 +52,6 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
     "a redrive forgets the attempts": ("move_back", "'status', 'run_at'", "'status', 'attempt', 'run_at'"),
     "a canary is not waited for": ("carry_redrive", "if v_end is distinct from 'completed' then", "if false then"),
-    "a redrive never ends": ("dead_matching", " and f.letter <= p_upto", ""),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
 }
 

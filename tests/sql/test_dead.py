@@ -281,10 +281,11 @@ def test_a_canary_that_fails_stops_it(engine: Engine) -> None:
 def test_what_fails_again_does_not_rejoin(engine: Engine) -> None:
     a_lane(engine)
     ids = die(engine, count=3)
-    number = redrive(engine, canary=False, type="t")
+    number = redrive(engine, canary=False, per_minute=60, type="t")
     for _ in range(6):
         for claim in run(engine, 9):
             engine.settle(1, claim, action="fail", error="boom", error_class="permanent")
+        move(engine, seconds=1)
         carry(engine)
     row = the_redrive(engine, number)
     assert (row["state"], row["moved"]) == ("done", 3)

@@ -141,6 +141,8 @@ BUGS = [
         "where (o.notifier_id, o.fingerprint, o.letter + 1) in", alone(test_dead.test_every_letter_is_told_once_and_together)),
     Bug("a message that two send", "take_notification", "x.next_at <= v_now", "true",
         alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
+    Bug("a message counts as sent before it is", "take_notification", "set tries = x.tries + 1",
+        "set state = 'sent', tries = x.tries + 1", alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
     Bug("rules for all types", "apply_rules", "(e.type_id is null or e.type_id = j.type_id) and", "",
         alone(test_dead.test_rules_are_for_what_they_name)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",

@@ -275,7 +275,9 @@ language plpgsql volatile as $$
 declare
     v_now timestamptz := lanework.now();
     r lanework.redrives%rowtype;
+    v_found bigint[];
     v_ids bigint[];
+    v_rest boolean := true;
     v_room int := 1000;
     v_end text;
     v_error text;
@@ -317,17 +319,17 @@ begin
     end if;
     update lanework.redrives set state = 'flowing', credit_at = r.credit_at where id = p_id;
     if v_room < 1 then return 0; end if;
-    v_ids := array(select lanework.dead_matching(r.filter, r.position, r.cutoff, v_room));
-    if v_ids <> '{}' then
-        r.position := (select max(f.letter) from lanework.jobs_failed f where f.id = any (v_ids));
-        v_ids := lanework.move_back(v_ids, r.started_by, p_id);
-    elsif exists (select lanework.dead_matching(r.filter, 0, r.cutoff, 1)) then
-        r.position := 0; -- some were locked when it came by
-    else
-        update lanework.redrives set state = 'done', ended_at = v_now where id = p_id;
-        return 0;
+    v_found := array(select lanework.dead_matching(r.filter, r.position, r.cutoff, v_room));
+    r.position := (select max(f.letter) from lanework.jobs_failed f where f.id = any (v_found));
+    v_ids := lanework.move_back(v_found, r.started_by, p_id);
+    if cardinality(v_found) < v_room then
+        v_rest := exists (select lanework.dead_matching(r.filter, 0, r.cutoff, 1));
+        r.position := 0; -- what is left was locked when it came by
     end if;
-    update lanework.redrives set position = r.position, moved = moved + cardinality(v_ids) where id = p_id;
+    update lanework.redrives
+    set position = r.position, moved = moved + cardinality(v_ids), state = case when v_rest then 'flowing' else 'done' end,
+        ended_at = case when not v_rest then v_now end
+    where id = p_id;
     return cardinality(v_ids);
 end $$;
 
