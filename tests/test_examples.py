@@ -24,6 +24,8 @@ OUTPUT = {
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"
     r"again from summary: text of example.org, in 50 words\n"
     r"\['fetched example.org', 'summarised in 5 words'\]\n\[\]\n\['summarised in 50 words'\]\n",
+    "dead_letters.py": r"5 dead letters: unknown: LookupError: page <n>: there is no model <text>\ntold of each once: True\n"
+    r"page 4 by large\nredrive done: 5 of 5, 0 groups left\n",
     "exactly_once.py": r"500 cents after 2 attempts\nbookings \[\('ada', 500\)\]\nreceipts \[\('ada', 500\)\]\n"
     r"notes \[\('attempt 1 was here',\), \('attempt 2 was here',\)\]\n",
     "fan_out.py": r"\{'pages': 3, 'words': 6\}\n\{'pages': 2, 'words': 3\}\nLW-312 \w+ - .*1 of its children did not complete.*\n"

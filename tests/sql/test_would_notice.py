@@ -131,7 +131,7 @@ BUGS = [
         "then null; end if;\n        select d.status", alone(test_dead.test_a_canary_goes_first)),
     Bug("a canary with all its tries", "carry_redrive", "1::smallint", "null::smallint",
         alone(test_dead.test_a_canary_that_fails_stops_it)),
-    Bug("what fails again rejoins", "dead_matching", " and f.letter <= p_upto", "",
+    Bug("what fails again rejoins", "dead_matching", " and f.letter <= $2", " and $2 > 0",
         alone(test_dead.test_what_fails_again_does_not_rejoin)),
     Bug("no rate", "carry_redrive", "v_room := least(", "v_room := greatest(", alone(test_dead.test_a_redrive_flows_at_its_rate)),
     Bug("a note in a transaction of its own", "note_dead_letters", "cross join lanework.notifiers n where n.enabled",

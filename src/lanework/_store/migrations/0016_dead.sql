@@ -173,50 +173,45 @@ begin
     return v_status;
 end $$;
 
+-- A value of a filter: one text, or a list of them.
+create function lanework.texts_of(p_value jsonb) returns text[]
+language sql immutable parallel safe as $$
+    select case jsonb_typeof(p_value)
+        when 'array' then array(select x from jsonb_array_elements_text(p_value) x)
+        when 'string' then array[p_value #>> '{}'] when 'number' then array[p_value #>> '{}'] end
+$$;
+
 -- The jobs of dead letters that match a filter, in the order of their letters: the keys are those of operations by filter, and
 -- `group`, a fingerprint. Archived ones match nothing.
 create function lanework.dead_matching(p_filter jsonb, p_after bigint, p_upto bigint, p_limit bigint default null) returns setof bigint
 language plpgsql stable
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
 as $$
+declare
+    v_types int[];
 begin
-    if p_filter ? 'group' then
-        return query
-            select f.id from lanework.jobs_failed f
-            where f.archived_at is null and f.fingerprint = p_filter ->> 'group' and f.letter > p_after and f.letter <= p_upto
-              and lanework.dead_fits(f.id, f.type_id, f.error_class, f.owner, f.tags, f.created_at, p_filter)
-            order by f.letter limit p_limit;
-    elsif p_filter ? 'ids' then
-        return query
-            select f.id from lanework.jobs_failed f
-            where f.id = any (array(select x::bigint from jsonb_array_elements_text(p_filter -> 'ids') x))
-              and f.archived_at is null and f.letter > p_after and f.letter <= p_upto and lanework.dead_fits(f.id, f.type_id, f.error_class, f.owner, f.tags, f.created_at, p_filter)
-            order by f.letter limit p_limit;
-    else
-        return query
-            select f.id from lanework.jobs_failed f
-            where f.letter > p_after and f.letter <= p_upto and f.archived_at is null and lanework.dead_fits(f.id, f.type_id, f.error_class, f.owner, f.tags, f.created_at, p_filter)
-            order by f.letter limit p_limit;
+    if not 'failed' = any (coalesce(lanework.texts_of(p_filter -> 'status'), '{failed}')) then return; end if;
+    if p_filter ? 'type' or p_filter ? 'lane' then
+        v_types := array(
+            select t.id from lanework.job_types t
+            where (not p_filter ? 'type' or t.name = any (lanework.texts_of(p_filter -> 'type')))
+              and (not p_filter ? 'lane' or t.lane = any (lanework.texts_of(p_filter -> 'lane'))));
     end if;
-end $$;
-
--- (A value of a filter is one text or a list of them: `?` finds it in both.)
-create function lanework.dead_fits(
-    p_id bigint, p_type int, p_class text, p_owner text, p_tags text[], p_created timestamptz, p_filter jsonb
-) returns boolean
-language plpgsql stable as $$
-begin
-    return (not p_filter ? 'status' or p_filter -> 'status' ? 'failed')
-       and (not p_filter ? 'ids' or p_filter -> 'ids' @> to_jsonb(p_id))
-       and (not p_filter ? 'error_class' or p_filter -> 'error_class' ? p_class)
-       and (not p_filter ? 'owner' or p_filter -> 'owner' ? p_owner)
-       and (not p_filter ? 'tag' or exists (select from unnest(p_tags) t where p_filter -> 'tag' ? t))
-       and (not p_filter ? 'created_after' or p_created > (p_filter ->> 'created_after')::timestamptz)
-       and (not p_filter ? 'created_before' or p_created < (p_filter ->> 'created_before')::timestamptz)
-       and (not (p_filter ? 'type' or p_filter ? 'lane') or exists (
-            select from lanework.job_types t
-            where t.id = p_type and (not p_filter ? 'type' or p_filter -> 'type' ? t.name)
-              and (not p_filter ? 'lane' or p_filter -> 'lane' ? t.lane)));
+    return query execute $match$
+        select f.id from lanework.jobs_failed f
+        where f.archived_at is null and f.letter > $1 and f.letter <= $2 $match$
+        || case when p_filter ? 'group' then ' and f.fingerprint = $4' else '' end
+        || case when p_filter ? 'ids' then ' and f.id = any ($5)' else '' end
+        || case when v_types is not null then ' and f.type_id = any ($6)' else '' end
+        || case when p_filter ? 'error_class' then ' and f.error_class = any ($7)' else '' end
+        || case when p_filter ? 'owner' then ' and f.owner = any ($8)' else '' end
+        || case when p_filter ? 'tag' then ' and f.tags && $9' else '' end
+        || case when p_filter ? 'created_after' then ' and f.created_at > $10' else '' end
+        || case when p_filter ? 'created_before' then ' and f.created_at < $11' else '' end
+        || ' order by f.letter limit $3'
+    using p_after, p_upto, p_limit, p_filter ->> 'group', lanework.texts_of(p_filter -> 'ids')::bigint[], v_types,
+          lanework.texts_of(p_filter -> 'error_class'), lanework.texts_of(p_filter -> 'owner'), lanework.texts_of(p_filter -> 'tag'),
+          (p_filter ->> 'created_after')::timestamptz, (p_filter ->> 'created_before')::timestamptz;
 end $$;
 
 create function lanework.check_dead_filter(p_filter jsonb) returns void
@@ -305,7 +300,7 @@ begin
             set state = 'failed', ended_at = v_now,
                 note = format('the canary, job %s, %s; the other %s stay where they are', r.canary, coalesce('was ' || v_end, v_error, 'is gone'), r.matched - 1)
             where id = p_id;
-            perform lanework.tell('operator', 'redrive.failed', r.canary, jsonb_build_object('redrive', p_id));
+            perform lanework.tell('operator', 'redrive.failed', null, jsonb_build_object('redrive', p_id, 'canary', r.canary));
             return 0;
         end if;
         r.credit_at := v_now - make_interval(secs => 60.0 / r.per_minute);
