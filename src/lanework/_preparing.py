@@ -64,9 +64,8 @@ def register_types(dsn: str, settings: Settings, handlers: Handlers, lane_values
 
 
 def register_notifiers(dsn: str, settings: Settings, rows: list[dict[str, Any]]) -> None:
-    if rows:
-        with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
-            run(conn, register_rows(rows))
+    with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
+        run(conn, register_rows(rows))
 
 
 def _type_row(handler: Handler) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class Lanework(Declares):
         self.lanes = Lanes(self)
         self.dead = Dead(self)
         self._notifiers: dict[str, _notifying.Registered] = {}
+        self._notifiers_told: set[str] = set()
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -103,7 +104,7 @@ class Lanework(Declares):
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
-            self._type_ids = {}
+            self._type_ids, self._notifiers_told = {}, set()
         if keeper is not None:
             keeper.close()
         if prepared is not None:
@@ -402,7 +403,9 @@ class Lanework(Declares):
                 self._prepared = _preparing.Prepared(self.settings)
             if set(self._type_ids) != set(self.handlers):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+            if self._notifiers_told != set(self._notifiers):
                 _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
+                self._notifiers_told = set(self._notifiers)
             return self._prepared
 
     def _declare_own(self) -> None:

@@ -12,6 +12,7 @@ from psycopg.types.json import Jsonb
 
 from tests.sql.conftest import Another
 from tests.sql.engine import Claim, Engine
+from tests.sql.interleave import Beside
 from tests.sql.proof import complaints, move
 
 
@@ -337,6 +338,29 @@ def test_a_locked_letter_is_found_later(engine: Engine, another: Another) -> Non
         assert the_redrive(engine, number)["state"] == "flowing"
     carry(engine), carry(engine), carry(engine)
     assert (the_redrive(engine, number)["state"], engine.status(ids[0])) == ("done", "approved")
+
+
+def test_two_retries_of_one(engine: Engine, another: Another) -> None:
+    (job,) = die(engine)
+    one, two = another(), another()
+    with one.db.transaction():
+        assert retry(one, job) == "approved"
+        second = Beside(engine, two, lambda: retry(two, job))
+        assert second.blocked
+    with pytest.raises(psycopg.Error) as caught:
+        second.result()
+    assert caught.value.sqlstate == "LW510"
+
+
+def test_a_retry_of_one_that_a_redrive_takes(engine: Engine, another: Another) -> None:
+    ids = die(engine, count=3)
+    one, two = another(), another()
+    with one.db.transaction():
+        retry(one, ids[0])
+        number = redrive(two, canary=False, type="t")  # does not wait for it
+    carry(two), carry(two)
+    assert the_redrive(engine, number)["moved"] == 2
+    assert [engine.job(id)["status"] for id in ids] == ["approved"] * 3
 
 
 def test_what_a_redrive_refuses(engine: Engine) -> None:
