@@ -41,7 +41,7 @@ class Link(Protocol):
         """The same for async bodies."""
 
     def database(self) -> Keeper:
-        """Connections for the handler's own transactions and blobs; never those that the engine writes with."""
+        """Connections for the handler's blobs, and `for_blocks` for its transactions; never those that the engine writes with."""
 
     async def adatabase(self) -> AsyncKeeper: ...
 

@@ -105,7 +105,7 @@ class Worker:
             return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(
@@ -383,7 +383,7 @@ class Worker:
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
             on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
-            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id),
+            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id), on_secrets=self.app.secrets.add,
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------

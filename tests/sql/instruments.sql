@@ -158,6 +158,7 @@ begin
     update lanework.lanes set max_slots = 1, worker_slots = null, enabled = true;
     update lanework.leader set worker_id = null, term = 0, until = '-infinity';
     update lanework.facts set value = 0;
+    update lanework.session_walk set after = '';
     delete from proof.history;
     update proof.clock set frozen = case when p_frozen then '2030-01-01Z'::timestamptz end, shift = '0';
 end $$;

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_dead, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_claim, test_dead, test_finish, test_running, test_sessions, test_waiting, test_workers
 from tests.sql import test_interleavings as meet
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
@@ -34,6 +34,10 @@ def fence(part: str) -> Callable[[Engine, Another], object]:
 
 def scene(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], object]:
     return lambda engine, another: test(meet.Scene(engine, another))
+
+
+def wide(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], object]:
+    return lambda engine, another: test(meet.Scene(engine, another, None))
 
 
 def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], object]:
@@ -147,6 +151,20 @@ BUGS = [
         alone(test_dead.test_rules_are_for_what_they_name)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
+    Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",
+        wide(test_sessions.test_a_completion_lets_the_next_one_go)),
+    Bug("a follower at that moment is missed", "promote_followers", "perform lanework.lock_sessions(p_sessions);", "",
+        wide(test_sessions.test_a_follower_that_is_submitted_while_its_head_completes)),
+    Bug("a follower that moves is lost", "promote_followers", "v_gone_on < v_heads", "false",
+        wide(test_sessions.test_the_next_one_changes_while_its_head_completes)),
+    Bug("each walk begins at the first session", "idle_sessions", "and j.session > v_after", "",
+        alone(test_sessions.test_every_idle_session_is_reached)),
+    Bug("the highest follower is next", "promote_followers", "order by j.session, j.id limit 1",
+        "order by j.session, j.id desc limit 1",
+        wide(test_sessions.test_a_completion_lets_the_next_one_go)),
+    Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')",
+        "('approved', 'running')",
+        wide(test_sessions.test_a_head_that_waits_keeps_its_session)),
 ]  # fmt: skip
 
 
