@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from lanework import _notifying, _preparing
+from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
@@ -24,18 +25,20 @@ from lanework._store.dead import retry
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.dead import Dead
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
 from lanework.notifiers import Notifier
+from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -60,7 +63,7 @@ STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", 
 MOST_LISTED = 1000
 
 
-class Lanework(Declares):
+class Lanework(Acts, Declares):
     """One per application. With no `dsn` (and no LANEWORK_DSN) it starts, or shares, an embedded PostgreSQL.
 
     Nothing is connected before the first call that needs it. Sync and async calls are twins: `get` and `aget`.
@@ -77,6 +80,8 @@ class Lanework(Declares):
         self.dead = Dead(self)
         self._notifiers: dict[str, _notifying.Registered] = {}
         self._notifiers_told: set[str] = set()
+        self.operations = Operations(self)
+        self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -224,13 +229,6 @@ class Lanework(Declares):
 
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
-
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return _answered(job_id, self._run(cancel(known_id(job_id), by, reason)))
-
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        return _answered(job_id, await self._arun(cancel(known_id(job_id), by, reason)))
 
     def retry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
         """Sends a failed job back to the queue: its attempts go on counting, its tries start again, its steps are kept. Answers

@@ -25,10 +25,10 @@ from lanework._services.poller import Poller
 from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
 from lanework._store.claims import Held
-from lanework._store.hints import STOP
+from lanework._store.hints import BEHIND, STOP
 from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
-from lanework._store.workers import LaneView, drain_worker, end_worker, start_worker
+from lanework._store.workers import LaneView, end_worker, leave_worker, start_worker
 from lanework.errors import ConfigError
 from lanework.retries import Classifier
 
@@ -163,7 +163,7 @@ class Worker:
         for lane in self.lanes.values():
             lane.draining = True
         with contextlib.suppress(Exception):
-            await self.keeper.run(drain_worker(self.worker_id))
+            await self.keeper.run(leave_worker(self.worker_id))
         if not await self._quiet(self.settings.grace):
             self._stop_all("release", "its worker was stopped")
             await self._quiet(LAST_SECONDS)
@@ -241,6 +241,9 @@ class Worker:
             self.guard.beat_now()
         elif lane.startswith("@"):
             self._promote(lane[1:])
+        elif lane.startswith(BEHIND):
+            if lane[1:] in self.lanes:
+                self.lanes[lane[1:]].rescan()
         elif lane in self.lanes:
             self.lanes[lane].hurry()
         elif self.lane_names is None or lane in self.lane_names:

@@ -36,6 +36,10 @@ declare
     r record;
 begin
     if tg_op = 'DELETE' then r := old; else r := new; end if;
+    -- another place in the queue is no other state
+    if tg_op = 'UPDATE' and old.rank <> new.rank and (old.status, old.attempt, old.tries_used) = (new.status, new.attempt, new.tries_used) then
+        return null;
+    end if;
     insert into proof.history (
         place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
     values (
@@ -151,7 +155,8 @@ begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs', 'audit_log', 'events',
-                             'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications'] loop
+                             'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications',
+                             'operations', 'drains', 'freezes'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';

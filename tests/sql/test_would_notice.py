@@ -10,13 +10,25 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_dead, test_finish, test_running, test_sessions, test_waiting, test_workers
+from tests.sql import (
+    test_audited,
+    test_claim,
+    test_dead,
+    test_final,
+    test_finish,
+    test_running,
+    test_sessions,
+    test_waiting,
+    test_workers,
+)
 from tests.sql import test_interleavings as meet
+from tests.sql import test_operations as operations
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
 from tests.sql.engine import Engine
 from tests.sql.proof import complaints, planted, wipe
 
+UNFENCED = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)| and \w\.status = 'running'")
 CLAIM_ID, ATTEMPT = (re.compile(rf"\s+and \w\.{part} = \w\.{part}") for part in ("claim_id", "attempt"))
 
 
@@ -54,6 +66,12 @@ def batches(engine: Engine, another: Another, verb: str) -> None:
     engine.rows("insert into lanework.jobs (type_id, status) select %s, 'approved' from generate_series(1, 2000)", kind)
     engine.rows("analyze lanework.jobs")
     meet.test_batches_lock_in_the_order_of_ids(meet.Scene(engine, another, None), verb)
+
+
+def acts(test: Callable[..., object]) -> Callable[[Engine, Another], object]:
+    """For tests of what operators do, with or without further connections."""
+    wants_more = "another" in test.__annotations__
+    return lambda engine, another: test(engine, *([another] if wants_more else []), operations.lanes(engine))
 
 
 BUGS = [
@@ -96,7 +114,7 @@ BUGS = [
         scene(meet.test_a_cancel_that_comes_while_a_retry_is_under_way)),
     Bug("a zombie erases a cancel", "settle", "(j.status = 'running' or s.kind = 'cancel')", "false",
         finished(test_finish.test_a_superseded_settle_does_not_erase_a_cancel)),
-    Bug("cancel does not lock", "cancel", "for no key update", "",
+    Bug("cancel does not lock", "stop_job", "for no key update", "",
         scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
     Bug("finishes lock in any order", "completed", "order by u.id", "order by u.id desc",
         lambda engine, another: batches(engine, another, "completed")),
@@ -149,6 +167,41 @@ BUGS = [
         "set state = 'sent', tries = x.tries + 1", alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
     Bug("rules for all types", "apply_rules", "(e.type_id is null or e.type_id = j.type_id) and", "",
         alone(test_dead.test_rules_are_for_what_they_name)),
+    Bug("a cancel that takes what has just been claimed", "stop_job", "if found and j.status <> 'running' then\n        delete",
+        "if found then\n        delete", scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
+    Bug("a finish of what is not running", "completed", UNFENCED, "",
+        lambda engine, another: test_final.meet(engine, another, "reap", "complete", running=True)),
+    Bug("a cancel that the finish beat says it stops", "stop_job", "if exists (select from lanework.jobs where id = p_id) then",
+        "if true then", test_final.test_a_cancel_that_the_finish_beat_says_so),
+    Bug("a cancel by filter that takes what runs", "carry_cancel", "j.id = u.id and j.status <> 'running' offset 0",
+        "j.id = u.id offset 0", acts(operations.test_a_cancel_of_all_states)),
+    Bug("a cancel by filter that leaves what is locked", "carry_cancel", "j.id = u.id offset 0)",
+        "j.id = u.id and j.status = 'running' offset 0)", acts(operations.test_what_somebody_holds_is_asked)),
+    Bug("a priority of running jobs", "set_priority", "elsif j.status = 'running' then", "elsif false then",
+        acts(operations.test_a_priority_that_changes_nothing_is_refused_in_words)),
+    Bug("an act that takes jobs submitted later", "carry_operation", ":= p_row.cutoff;", ":= p_row.cutoff + 10;",
+        acts(operations.test_a_cancel_goes_on_in_small_commits)),
+    Bug("carriers wait for each other", "carry_operations", "for update skip locked", "for update",
+        acts(operations.test_carriers_do_not_wait_for_each_other)),
+    Bug("an act without its audit row", "start_operation", "perform lanework.audit(", "perform concat(",
+        alone(lambda engine: test_audited.test_an_act_has_one_audit_row_in_its_transaction(engine, "start_operation", 0))),
+    Bug("an audit row for what was refused", "drain_all", "if not found then return false; end if;", "",
+        alone(lambda engine: test_audited.test_what_is_refused_has_none(engine, "drain_all", 0))),
+    Bug("a cascade with audit rows", "cancel_families", "lanework.stop_job(x.id, '', 'its parent was cancelled', true)",
+        "lanework.cancel(x.id, '', 'its parent was cancelled')", alone(test_audited.test_the_engines_own_cascades_write_none)),
+    Bug("a drain that claims pass", "drain_all", "perform lanework.lane_lock(x.id)", "perform (x.id)",
+        acts(operations.test_a_claim_does_not_pass_a_drain_of_everything)),
+    Bug("a drain of a worker that its claim passes", "steered_worker", "for update", "",
+        acts(operations.test_a_drain_waits_for_a_claim_under_way)),
+    Bug("a freeze that claims pass", "hold_lanes", "perform lanework.lane_lock(x.id)", "perform (x.id)",
+        acts(operations.test_a_claim_does_not_pass_a_freeze)),
+    Bug("a freeze that nobody looks at", "free_slots", "or lanework.lane_held(p_lane.name)", "",
+        acts(operations.test_a_frozen_lane_starts_nothing_and_keeps_its_settings)),
+    Bug("a hold that outlives its run", "holds", "and j.claim_id = p_freeze.claim_id", "",
+        acts(operations.test_the_next_attempt_does_not_hold_what_the_last_one_froze)),
+    Bug("jobs that freeze each other", "hold_lanes", "if v_other is not null then", "if false then",
+        acts(operations.test_two_jobs_that_would_wait_for_each_other)),
+    Bug("spared children are cancelled", "freed", "and not s.children", "and false", acts(operations.test_children_can_be_spared)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
     Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",

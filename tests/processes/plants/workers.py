@@ -43,16 +43,6 @@ def claims_while_draining() -> None:
 
 
 @a_plant
-def drain_is_death() -> None:
-    """A claim that meets the drain counts as retired: what it would have finished is forgotten, what runs is stopped."""
-
-    async def failed(self: Any, error: BaseException, done: Any, want: int) -> Any:
-        return await right(self, error, done, 0)
-
-    right = put(LANE, "_failed", failed)
-
-
-@a_plant
 def hasty_idle() -> None:
     """A lane counts as idle while its last finishes are on their way."""
     put(LANE, "_calling", fixed(False))

@@ -332,7 +332,7 @@ language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
-    perform lanework.cancel(x.id, '', 'its parent was cancelled')
+    perform lanework.stop_job(x.id, '', 'its parent was cancelled', true)
     from (
         select c.id from lanework.families f
         cross join lateral (
@@ -366,6 +366,7 @@ begin
     insert into lanework.families (parent_id)
     select d.id from lanework.jobs_done d
     where d.id = any (p_ids) and d.status = 'cancelled' and exists (select from lanework.jobs c where c.parent = d.id offset 0)
+      and not exists (select from lanework.stops s where s.job_id = d.id and not s.children offset 0)
     on conflict do nothing;
     if found then
         perform lanework.cancel_families(500);
