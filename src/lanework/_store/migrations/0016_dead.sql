@@ -96,7 +96,7 @@ create index on lanework.redriven (at);
 -- are where they were. A job of a session waits for its turn in it. A deadline that has passed is replaced by p_max_age, or by the
 -- type's own from now on. All columns that both tables have come along, whoever adds one.
 create function lanework.move_back(
-    p_ids bigint[], p_by text, p_redrive bigint default null, p_operation bigint default null,
+    p_ids bigint[], p_who text, p_redrive bigint default null, p_operation bigint default null,
     p_max_tries smallint default null, p_max_age interval default null
 ) returns bigint[]
 language plpgsql volatile
@@ -137,7 +137,7 @@ begin
         )
         select array_agg(distinct b.session) filter (where b.session is not null), array_agg(distinct b.type_id) from back b
         $move$, v_columns)
-    into v_sessions, v_types using v_ids, v_now, p_by, p_redrive, p_operation, p_max_tries, p_max_age;
+    into v_sessions, v_types using v_ids, v_now, p_who, p_redrive, p_operation, p_max_tries, p_max_age;
     perform set_config('lanework.moves', '', true);
     delete from lanework.stops s where s.job_id = any (v_ids);
     if v_sessions is not null then
