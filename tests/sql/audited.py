@@ -58,8 +58,8 @@ class Scene:
         return self.ids["running"]
 
     def redrive(self) -> int:
-        made = "insert into lanework.redrives (state, filter, cutoff, matched, started_by) values ('flowing', '{}', 0, 0, 'me') returning id"
-        return int(self.engine.one(made))
+        columns = "(state, filter, cutoff, matched, started_by) values ('flowing', '{}', 0, 0, 'me')"
+        return int(self.engine.one(f"insert into lanework.redrives {columns} returning id"))
 
     def rule(self) -> int:
         made = self.engine.one("select lanework.set_error_rule(null, 't', 'x', 'permanent', 'me')")
