@@ -55,6 +55,10 @@ CODES = {
     "LW-522": "SecondPersonNeeded",
     "LW-523": "InvalidApproval",
     "LW-524": "NotEditable",
+    "LW-510": "NotFailed",
+    "LW-511": "InvalidDeadLetters",
+    "LW-512": "DeadLettersNotFound",
+    "LW-513": "DeadLettersBusy",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}

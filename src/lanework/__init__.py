@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
     from lanework.metrics import Metric
+    from lanework.notifiers import Notification, Notifier
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -47,6 +48,7 @@ _HOMES = {
     "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
     "metrics": ("Metric",),
+    "notifiers": ("Notification", "Notifier"),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -82,6 +84,8 @@ __all__ = [
     "Lanework",
     "LaneworkError",
     "Metric",
+    "Notification",
+    "Notifier",
     "Partial",
     "Retryable",
     "Snooze",

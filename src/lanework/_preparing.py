@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanework import embedded, lanes, migrate
 from lanework._store.connect import connect
+from lanework._store.dead import register_notifiers as register_rows
 from lanework._store.reads import register
 from lanework._store.verb import run
 from lanework.approvals import parts
@@ -64,6 +65,11 @@ def register_types(dsn: str, settings: Settings, handlers: Handlers, lane_values
     types = json.dumps([_type_row(handler, settings) for handler in handlers.values()])
     with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
         return run(conn, register(types, json.dumps({**lanes.from_environment(), **first})))
+
+
+def register_notifiers(dsn: str, settings: Settings, rows: list[dict[str, Any]]) -> None:
+    with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
+        run(conn, register_rows(rows))
 
 
 def _type_row(handler: Handler, settings: Settings) -> dict[str, Any]:

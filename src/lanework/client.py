@@ -10,9 +10,9 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from lanework import _preparing
+from lanework import _notifying, _preparing
 from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._codec import PAYLOAD_LIMIT, encode
@@ -24,6 +24,7 @@ from lanework._loading import Target
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
 from lanework._store import callers, submits
+from lanework._store.dead import retry
 from lanework._store.events import event_horizon
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
@@ -34,6 +35,7 @@ from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
 from lanework.config import Settings
 from lanework.context import Context, inside
+from lanework.dead import Dead
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.events import Event, apages, pages, position
 from lanework.freezes import Freezes
@@ -42,6 +44,7 @@ from lanework.hooks import H, Hooks, Kind
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
 from lanework.metrics import Metric, metrics
+from lanework.notifiers import Notifier
 from lanework.operations import Operations
 from lanework.reports import (
     Attempt,
@@ -62,6 +65,7 @@ if TYPE_CHECKING:
     from lanework.worker import Worker
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Notifier)
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
 MOST_LISTED = 1000
 
@@ -81,6 +85,9 @@ class Lanework(Acts, Declares):
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
         self.approvals = Approvals(self)
+        self.dead = Dead(self)
+        self._notifiers: dict[str, _notifying.Registered] = {}
+        self._notifiers_told: set[str] = set()
         self.operations = Operations(self)
         self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
@@ -113,7 +120,7 @@ class Lanework(Acts, Declares):
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
-            self._type_ids = {}
+            self._type_ids, self._notifiers_told = {}, set()
         if keeper is not None:
             keeper.close()
         if prepared is not None:
@@ -152,6 +159,27 @@ class Lanework(Acts, Declares):
         """Registers a function that says what an exception means; see `Classifier`."""
         self.classifiers.append(function)
         return function
+
+    @overload
+    def notifier(self, function: N, /) -> N: ...
+
+    @overload
+    def notifier(self, function: None = None, /, *, name: str | None = None, every: int = 60) -> Callable[[N], N]: ...
+
+    def notifier(self, function: Any = None, /, *, name: str | None = None, every: int = 60) -> Any:
+        """Registers a function that is told of dead letters, once of each: `@app.notifier`, or `@app.notifier(name="pager")`.
+        Of one group it hears at most once in `every` seconds; see `Notifier`."""
+
+        def register(function: N) -> N:
+            chosen = name if name is not None else getattr(function, "__name__", "notifier")
+            _notifying.register(self, chosen, function=function, every=every)
+            return function
+
+        return register if function is None else register(function)
+
+    def webhook(self, url: str, *, secret: str | None = None, name: str = "webhook", every: int = 60) -> None:
+        """Dead letters are posted to this address, signed with the secret. Operators may change it by `app.dead.webhooks`."""
+        _notifying.register(self, name, url=url, secret=secret, every=every)
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -284,6 +312,14 @@ class Lanework(Acts, Declares):
             return store.edit(job.id, encode(dict(payload), field="payload", limit=PAYLOAD_LIMIT), None, by)
         handler = self.handlers[job.type]
         return store.edit(job.id, handler.bind_json(payload), handler.version, by)
+
+    def retry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        """Sends a failed job back to the queue: its attempts go on counting, its tries start again, its steps are kept. Answers
+        its state. `max_age`: seconds from now; without it a deadline that has passed is given anew as its type says, or dropped."""
+        return self._run(retry(job_id, by, max_age))
+
+    async def aretry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        return await self._arun(retry(job_id, by, max_age))
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
@@ -450,7 +486,14 @@ class Lanework(Acts, Declares):
                 self._prepared = _preparing.Prepared(self.settings)
             if set(self._type_ids) != set(self.handlers):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+            if self._notifiers_told != set(self._notifiers):
+                _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
+                self._notifiers_told = set(self._notifiers)
             return self._prepared
+
+    def _declare_own(self) -> None:
+        """The engine's own job types, in every process that works."""
+        _notifying.declare(self)
 
     def _ensure(self, handler: Handler) -> None:
         if handler.name not in self._type_ids:

@@ -41,6 +41,10 @@ LaneworkError
 ├── InvalidFreeze               LW-505   a freeze was refused: its lanes or its time are wrong
 ├── FreezeConflict              LW-506   two jobs would freeze, and wait for, each other's lanes
 ├── FreezeNotFound              LW-507   it was ended before, by whomever
+├── NotFailed                   LW-510   a retry of a job that is no dead letter
+├── InvalidDeadLetters          LW-511   a filter, a rate, a rule or an address is wrong
+│   ├── DeadLettersNotFound     LW-512   no such group, redrive, rule or notifier
+│   └── DeadLettersBusy         LW-513   a redrive that is under way, or has ended
 └── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
@@ -313,6 +317,33 @@ class LanesBusy(LaneworkError):
     exit_code = 6
     http_status = 409
     error_class = "transient"
+
+
+class NotFailed(LaneworkError):
+    code = "LW-510"
+    http_status = 409
+
+
+class InvalidDeadLetters(LaneworkError):
+    code = "LW-511"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DeadLettersNotFound(InvalidDeadLetters):
+    code = "LW-512"
+    exit_code = 5
+    http_status = 404
+
+
+class DeadLettersBusy(InvalidDeadLetters):
+    code = "LW-513"
+    exit_code = 1
+    http_status = 409
 
 
 def _tree(root: type[LaneworkError]) -> list[type[LaneworkError]]:

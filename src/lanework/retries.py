@@ -185,7 +185,8 @@ def judge(error: BaseException, *, tries_used: int, base: float, classifiers: It
     if isinstance(error, ProcessDied):
         return Verdict("release", loss=True, error_class=kind, cause=error.cause, **told)
     if kind in FINAL_CLASSES:
-        return Verdict("fail", error_class=kind, **told)
+        # the delay is for an operator's rule, which may say that it is tried again
+        return Verdict("fail", delay_s=backoff(tries_used, base), error_class=kind, **told)
     if kind in PARKED_CLASSES:
         wait = retry_after_of(error)
         delay = wait if wait is not None else backoff(tries_used, base, cap=MAX_THROTTLE)

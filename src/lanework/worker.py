@@ -93,6 +93,8 @@ class Worker:
                 "a worker is started while a child process imports the application: "
                 "put the start under `if __name__ == '__main__':`"
             )
+        if self.app.handlers:
+            self.app._declare_own()
         dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}

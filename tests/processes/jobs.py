@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lanework import Context, Lanework
+from lanework import Context, Lanework, Notification
 
 FOLDER = Path(os.environ.get("LANEWORK_TEST_FOLDER", "/nonexistent"))
 #: Functions of C that are called without letting go of the GIL.
@@ -100,6 +100,26 @@ async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> 
     if ctx.tries_used < failures:
         raise ConnectionError("not yet")
     return ctx.attempt
+
+
+@job("mortal", "mortal_too", max_tries=1)
+async def mortal(ctx: Context) -> int:
+    """Dies until it is mended."""
+    note(ctx, "start")
+    await asyncio.sleep(0.02)
+    if not gate("mended").exists():
+        raise ValueError(f"job {ctx.job_id} is not mended")
+    note(ctx, "end")
+    return ctx.attempt
+
+
+def tell(notification: Notification) -> None:
+    """Notes what it was told; and dies with it as often as there are files that say so."""
+    with (FOLDER / "told").open("a") as file:
+        file.write(f"{notification.id} {notification.tries} {notification.count}\n")
+    for order in sorted(FOLDER.glob("die-telling-*"))[:1]:
+        order.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 # -- zombies -----------------------------------------------------------------------------------------------------------
@@ -284,6 +304,8 @@ def with_family(ctx: Context) -> None:
 
 
 app = declared(Lanework())
+if os.environ.get("LANEWORK_TEST_NOTIFIER"):
+    app.notifier(name="tell", every=1)(tell)
 
 
 @app.hooks.on_start

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.sql.engine import Engine
+from tests.sql.engine import Claim, Engine
 
 Call = tuple[Any, ...]
 
@@ -51,6 +51,21 @@ class Scene:
         self.engine.rows("delete from lanework.audit_log")
         return int(made)
 
+    def dead(self) -> int:
+        """The one that runs dies."""
+        row = self.engine.rows("select id, attempt, claim_id from lanework.jobs where id = %s", self.ids["running"])[0]
+        self.engine.settle(self.worker, Claim(row["id"], row["attempt"], row["claim_id"]), action="fail", error="boom")
+        return self.ids["running"]
+
+    def redrive(self) -> int:
+        columns = "(state, filter, cutoff, matched, started_by) values ('flowing', '{}', 0, 0, 'me')"
+        return int(self.engine.one(f"insert into lanework.redrives {columns} returning id"))
+
+    def rule(self) -> int:
+        made = self.engine.one("select lanework.set_error_rule(null, 't', 'x', 'permanent', 'me')")
+        self.engine.rows("delete from lanework.audit_log")
+        return int(made)
+
     def ended_operation(self) -> int:
         made = self.operation()
         self.engine.rows("select lanework.carry_operations(%s)", made)
@@ -72,6 +87,10 @@ START = "select lanework.start_operation(%s, %s, %s, 'me')"
 STOP = "select lanework.stop_operation(%s, 'me')"
 REMOVE = "select lanework.remove_lane(%s, %s, 'me')"
 FREEZE = "select lanework.freeze(%s, 'me', '', %s)"
+RETRY, HOOK = "select lanework.retry(%s, 'me')", "select lanework.set_notifier('hook', %s, null, true, null, 'me')"
+REDRIVE, HALT = "select lanework.start_redrive(%s, true, null, 'me')", "select lanework.stop_redrive(%s, 'me')"
+ARCHIVE, RULE = "select lanework.archive_dead(%s, 'me')", "select lanework.set_error_rule(null, 't', 'x', %s, 'me')"
+NO_RULE, NO_HOOK = "select lanework.remove_error_rule(%s, 'me')", "select lanework.remove_notifier('hook', 'me')"
 DRAIN_ALL, RESUME_ALL = "select lanework.drain_all('me')", "select lanework.resume_all('me')"
 
 HASH = "(select lanework.hash_of(j) from lanework.jobs j where id = %s)"
@@ -152,6 +171,17 @@ SAMPLES: dict[str, Sample] = {
         [lambda it: ("select lanework.thaw(%s, 'me')", it.freeze())],
         [lambda _: ("select lanework.thaw(123456, 'me')",)],
     ),
+    "retry": Sample([lambda it: (RETRY, it.dead())], [lambda it: (RETRY, it.ids["waiting"]), lambda _: (RETRY, 10**9)]),
+    "start_redrive": Sample(
+        [lambda it: (it.dead() and REDRIVE, '{"type": "t"}')],
+        [lambda _: (REDRIVE, '{"type": "t"}'), lambda _: (REDRIVE, "{}")],
+    ),
+    "stop_redrive": Sample([lambda it: (HALT, it.redrive())], [lambda _: (HALT, 10**9)]),
+    "archive_dead": Sample([lambda it: (it.dead() and ARCHIVE, '{"type": "t"}')], [lambda _: (ARCHIVE, '{"type": "t"}')]),
+    "set_error_rule": Sample([lambda _: (RULE, "permanent")], [lambda _: (RULE, "budget")]),
+    "remove_error_rule": Sample([lambda it: (NO_RULE, it.rule())], [lambda _: (NO_RULE, 10**9)]),
+    "set_notifier": Sample([lambda _: (HOOK, "http://x.example/")], [lambda _: (HOOK, "ftp://x"), lambda _: (HOOK, None)]),
+    "remove_notifier": Sample([lambda it: (it.before(HOOK, "http://x.example/") and NO_HOOK,)], [lambda _: (NO_HOOK,)]),
 }  # fmt: skip
 
 #: Carry out what an operation, with its one audit row, has begun: they write none themselves.

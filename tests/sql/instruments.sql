@@ -81,11 +81,23 @@ insert into proof.legal values
     ('pending', 'pending'), ('pending', 'awaiting_approval'), ('pending', 'approved'), ('pending', 'scheduled'), ('pending', 'blocked'),
     ('pending', 'cancelled'), ('pending', 'failed'),
     ('awaiting_approval', 'approved'), ('awaiting_approval', 'scheduled'), ('awaiting_approval', 'blocked'),
-    ('awaiting_approval', 'cancelled'), ('awaiting_approval', 'failed');
+    ('awaiting_approval', 'cancelled'), ('awaiting_approval', 'failed'),
+    -- only the redrive leaves `failed`, and it has to say so (see unexplained_redrive); an archived letter is written in place
+    ('failed', 'approved'), ('failed', 'blocked'), ('failed', 'failed');
 
 create view proof.illegal_step as
 select l.job_id, l.seq, l.before, l.status from proof.life l
 where not exists (select from proof.legal g where g.before is not distinct from l.before and g.after = l.status);
+
+-- Whoever leaves `failed` is in the book of the redriven, written in the same transaction; and behind each entry of it stands the
+-- audited act of somebody: this very transaction's, the redrive's, or the operation's.
+create view proof.unexplained_redrive as
+select l.job_id, l.seq, l.status from proof.life l
+where l.before = 'failed' and l.status <> 'failed' and not exists (
+    select from lanework.redriven r
+    join lanework.audit_log a on a.target = 'redrive:' || r.redrive_id or a.target = 'operation:' || r.operation_id
+        or a.xid = r.xid and a.act = 'job.retry'
+    where r.job_id = l.job_id and r.xid = l.xid);
 
 -- An attempt is a claim: it rises by one with each, and by nothing else.
 create view proof.wrong_attempt as
@@ -95,15 +107,19 @@ where l.attempt <> coalesce(l.attempt_before, 0) + (l.status = 'running')::int
 
 create view proof.wrong_try as
 select l.job_id, l.seq, l.tries_before, l.tries_used, l.max_tries from proof.life l
-where l.tries_used > l.max_tries or l.tries_used - coalesce(l.tries_before, 0) not in (0, 1)
+where l.tries_used > l.max_tries
+   or l.before is distinct from 'failed' and l.tries_used - coalesce(l.tries_before, 0) not in (0, 1)
+   or l.before = 'failed' and l.status <> 'failed' and l.tries_used <> 0
    or l.status = 'running' and l.tries_used >= l.max_tries;
 
--- A row that leaves `jobs` arrives in the same transaction in one of the others, once.
+-- A row that leaves `jobs` arrives in the same transaction in one of the others, once; one that comes back has left the others.
 create view proof.lost_or_doubled as
 select h.job_id, h.xid from proof.history h
 group by h.job_id, h.xid
 having count(*) filter (where h.place = 'jobs' and h.status is null)
-    <> count(*) filter (where h.place <> 'jobs' and h.was is null);
+    <> count(*) filter (where h.place <> 'jobs' and h.was is null)
+    or count(*) filter (where h.place = 'jobs_failed' and h.status is null)
+    > count(*) filter (where h.place = 'jobs' and h.was is null);
 
 -- Running jobs of a lane at each claim. A claim writes its history under the lane's lock and an end writes it before it
 -- commits, so no order of commits makes this too high by accident.
@@ -140,6 +156,7 @@ create view proof.unapproved as select h.job_id, h.seq from proof.history h wher
 
 create view proof.complaints as
 select 'illegal_step' as oracle, to_jsonb(v) as what from proof.illegal_step v
+union all select 'unexplained_redrive', to_jsonb(v) from proof.unexplained_redrive v
 union all select 'wrong_attempt', to_jsonb(v) from proof.wrong_attempt v
 union all select 'wrong_try', to_jsonb(v) from proof.wrong_try v
 union all select 'lost_or_doubled', to_jsonb(v) from proof.lost_or_doubled v
@@ -157,6 +174,7 @@ begin
                              'checkpoints', 'attempts', 'logs', 'rollups', 'error_rollups', 'silent_kinds', 'subscribers', 'workers', 'job_types',
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
                              'approval_rules', 'estimating', 'estimates', 'spending', 'approval_requests', 'approvals', 'edits',
+                             'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications',
                              'operations', 'drains', 'freezes', 'audit_log', 'events'] loop
         execute format('delete from lanework.%I', t);
     end loop;

@@ -14,7 +14,8 @@ from lanework.cli.text import redact
 COMMANDS = {
     "worker": "work jobs until told to stop",
     "status": "lanes, queues, running jobs and workers on one screen",
-    "jobs": "list, show, wait for and cancel jobs",
+    "jobs": "list, show, wait for, cancel and retry jobs",
+    "dead": "dead letters: groups, retry, archive, rules, who is told",
     "lanes": "list, add, change, drain, freeze and remove lanes",
     "approvals": "who needs an approval: list, set and remove the rules",
     "workers": "list, drain and resume workers",
@@ -38,6 +39,16 @@ GROUPS = {
         "priority": "move waiting jobs in the queue, by id or by filter",
         "approve": "let jobs go that wait for an approval, by id or by filter",
         "reject": "cancel jobs that wait for an approval, with a reason",
+        "retry": "send failed jobs back to the queue, by id or by filter",
+    },
+    "dead": {
+        "list": "groups of the same error; --jobs for the jobs",
+        "show": "a group and its newest traceback",
+        "retry": "send a group back to the queue: one goes ahead",
+        "archive": "take dead letters out of the groups, and keep them",
+        "rule": "say what an error means: permanent, transient, throttled",
+        "redrives": "how far those that were sent back are; stop one",
+        "webhooks": "who is told of dead letters, and what was sent",
     },
     "lanes": {
         "list": "lanes with their slots and types",

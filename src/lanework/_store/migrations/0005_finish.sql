@@ -80,6 +80,7 @@ declare
             select from lanework.jobs j where j.id = any (p_ids) and (j.parent is not null or j.session is not null) offset 0)
         or exists (select from unnest(p_ids) u where exists (select from lanework.jobs c where c.parent = u offset 0) offset 0);
 begin
+    if exists (select from lanework.error_rules) then p_verdicts := lanework.apply_rules(p_ids, p_verdicts); end if;
     return query
     with held as materialized (
         select j.*, u.verdict as v, s.kind as stop_kind, s.reason as stop_reason,

@@ -25,6 +25,7 @@ begin
     gone as (delete from lanework.jobs_failed d using old where d.id = old.id returning d.id),
     tries as (delete from lanework.attempts a using gone where a.job_id = gone.id)
     select 'failed', count(*)::int from gone having count(*) > 0;
+    return query select * from lanework.prune_dead(p_limit);
     return query
     with gone as (
         delete from lanework.logs l where (l.job_id, l.id) in (
@@ -97,6 +98,8 @@ begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
     v_swept := v_swept + lanework.tend_approvals();
+    perform lanework.carry_redrives();
+    perform lanework.gather_notifications();
     perform lanework.end_freezes();
     return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;
