@@ -10,19 +10,21 @@ import weakref
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack, overload
 
 from lanework import _preparing
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._loading import Target
+from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.schedules import schedule_alarms
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
@@ -30,8 +32,9 @@ from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
-from lanework.job import Declares, JobInfo, Options, Submission
+from lanework.job import Declares, Job, JobInfo, Options, Scheduling, Submission
 from lanework.lanes import Lanes, check
+from lanework.maintenance import Maintenance
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -45,12 +48,15 @@ from lanework.reports import (
     worker_row,
 )
 from lanework.retries import Classifier
+from lanework.schedules import Schedules
 from lanework.secrets import Secrets
 
 if TYPE_CHECKING:
     from lanework.worker import Worker
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
 MOST_LISTED = 1000
 
@@ -69,6 +75,9 @@ class Lanework(Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.schedules = Schedules(self)
+        self.maintenance = Maintenance(self)
+        self._plans = Plans(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -131,6 +140,30 @@ class Lanework(Declares):
         if name in BUILT_IN:
             raise ConfigError(f"executor: {name!r} is built in; choose another name")
         self.executors[name] = factory
+
+    @overload
+    def schedule(self, name: str, job: Job[P, R], /, *args: Any, **values: Unpack[ScheduleValues]) -> Job[P, R]: ...
+
+    @overload
+    def schedule(self, name: str, /, **values: Unpack[ScheduleValues]) -> Scheduling: ...
+
+    def schedule(self, name: str, job: Any = None, /, *args: Any, **values: Unpack[ScheduleValues]) -> Any:
+        """First values of a schedule: `@app.schedule("nightly", cron="0 3 * * *")` above a job, or
+        `app.schedule("nightly", report, "all", cron="0 3 * * *")`. Workers tell the database when they start; what an operator
+        has changed, paused or removed stays so. `ScheduleValues` lists the values; `payload` has arguments by name."""
+        if job is None:
+            return lambda fn: self.schedule(name, fn, **values)
+        declared = job if isinstance(job, Job) else self._declare(job, None, {})
+        payload = declared.handler.bind(*args, **values.get("payload", {}))
+        self._plans.add_schedule(name, declared.handler, payload, {key: value for key, value in values.items() if key != "payload"})
+        return declared
+
+    def condition(self, name_or_fn: Any = None, /, *, timeout: float = 60.0) -> Any:
+        """Declares a function that schedules can name as their condition: `@app.condition`, `@app.condition("name")`."""
+        if not callable(name_or_fn):
+            return lambda fn: self._plans.add_condition(fn, name_or_fn, timeout) and fn
+        self._plans.add_condition(name_or_fn, None, timeout)
+        return name_or_fn
 
     def classifier(self, function: Classifier) -> Classifier:
         """Registers a function that says what an exception means; see `Classifier`."""
@@ -206,26 +239,28 @@ class Lanework(Declares):
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
-            return self._healthy(self._run(health()), self._run(unserved_types()))
+            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(schedule_alarms()))
         except LaneworkError as error:
             return self._ill(error)
 
     async def ahealth(self) -> dict[str, Any]:
         try:
-            return self._healthy(await self._arun(health()), await self._arun(unserved_types()))
+            alarms = await self._arun(schedule_alarms())
+            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), alarms)
         except LaneworkError as error:
             return self._ill(error)
 
-    def _healthy(self, row: Any, unserved: Any) -> dict[str, Any]:
+    def _healthy(self, row: Any, unserved: Any, alarms: Any) -> dict[str, Any]:
         version, fsync, connections, notifications, living, leader = row
         here = [worker.health() for worker in self._workers]
         failing = [one for worker in here for one in worker["services"] if one["state"] == "failing"]
         return {
-            "ok": not failing and not unserved,
+            "ok": not failing and not unserved and not alarms,
             "database": {"version": version, "durable": fsync, "max_connections": connections, "notify_queue": notifications},
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
+            "alarms": [{"kind": kind, "name": name, "what": what} for kind, name, what in alarms],
             "here": here,
         }
 

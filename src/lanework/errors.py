@@ -20,6 +20,10 @@ LaneworkError
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
+├── InvalidSchedule             LW-530   a schedule or maintenance task was refused; nothing was changed
+│   ├── ScheduleNotFound        LW-531
+│   ├── ScheduleExists          LW-532
+│   └── TaskNotFound            LW-533
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
 ├── JobStopped                  LW-406   raised inside a handler that was asked to stop
@@ -158,6 +162,33 @@ class TooManyChildren(InvalidJob):
 class WouldDeadlock(LaneworkError):
     code = "LW-314"
     http_status = 409
+
+
+class InvalidSchedule(LaneworkError):
+    code = "LW-530"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ScheduleNotFound(InvalidSchedule):
+    code = "LW-531"
+    exit_code = 5
+    http_status = 404
+
+
+class ScheduleExists(InvalidSchedule):
+    code = "LW-532"
+    http_status = 409
+
+
+class TaskNotFound(InvalidSchedule):
+    code = "LW-533"
+    exit_code = 5
+    http_status = 404
 
 
 class ClaimLost(LaneworkError):

@@ -133,9 +133,11 @@ declare
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
-                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs'] loop
+                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs', 'schedules', 'ticks',
+                             'maintenance_runs'] loop
         execute format('delete from lanework.%I', t);
     end loop;
+    delete from lanework.maintenance_tasks where kind = 'python';
     delete from lanework.lanes where name <> 'default';
     update lanework.lanes set max_slots = 1, worker_slots = null, enabled = true;
     update lanework.leader set worker_id = null, term = 0, until = '-infinity';
