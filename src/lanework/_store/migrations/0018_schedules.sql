@@ -310,10 +310,10 @@ begin
     end if;
     foreach v_tick in array coalesce(v_ticks, '{}') loop
         v_number := v_number + 1;
-        if case s.misfire
+        if (case s.misfire
             when 'skip' then v_tick < v_now - make_interval(secs => s.misfire_after_s)
             when 'one' then v_late > 0 and v_number < cardinality(v_ticks)
-            else false end
+            else false end)
         then
             insert into lanework.ticks (schedule, tick, outcome, reason, at, ended)
             values (p_name, v_tick, 'missed', format('misfire policy %s', s.misfire), v_now, 'missed') on conflict do nothing;
