@@ -163,13 +163,14 @@ class Plans:
             if did != "same":
                 logger.info("schedule %s: %s", name, did)
 
-    def add_schedule(self, name: str, handler: Handler, payload: str, given: dict[str, Any]) -> None:
+    def add_schedule(self, name: str, handler: Handler, args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
         check_name(name)
         if name in self.schedules:
             raise ConfigError(f"two schedules are named {name!r}; give one another name")
         if "cron" not in given and "every" not in given:
             raise InvalidSchedule(f"schedule {name!r}: say when, with cron= or every=", field="cron")
-        values = {**DEFAULTS, **self.values(given), "payload": decode(payload), "type": handler.name, "version": handler.version}
+        values = {"payload": {}, **DEFAULTS, **self.values(given), "type": handler.name, "version": handler.version}
+        values["payload"] = decode(handler.bind(*args, **values["payload"]))
         check_jitter(values)
         self.schedules[name] = {"name": name, "cron": None, "every_s": None, **values}
 

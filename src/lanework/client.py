@@ -154,8 +154,7 @@ class Lanework(Declares):
         if job is None:
             return lambda fn: self.schedule(name, fn, **values)
         declared = job if isinstance(job, Job) else self._declare(job, None, {})
-        payload = declared.handler.bind(*args, **values.get("payload", {}))
-        self._plans.add_schedule(name, declared.handler, payload, {key: value for key, value in values.items() if key != "payload"})
+        self._plans.add_schedule(name, declared.handler, args, values)
         return declared
 
     def condition(self, name_or_fn: Any = None, /, *, timeout: float = 60.0) -> Any:
