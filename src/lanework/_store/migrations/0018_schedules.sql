@@ -448,7 +448,7 @@ declare
 begin
     perform lanework.hold_schedule(p_name);
     perform lanework.settle_ticks(p_name);
-    v_tick := lanework.now();
+    v_tick := lanework.now() + interval '1 microsecond'; -- beside the moments that clocks show
     while not lanework.fire_tick(p_name, v_tick, coalesce(p_by, ''), p_force) loop
         v_tick := v_tick + interval '1 microsecond'; -- somebody else's tick
     end loop;
