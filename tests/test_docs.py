@@ -98,10 +98,10 @@ def commands_table() -> str:
 EXIT_CODES = {
     0: "done",
     1: "failed; `lanework doctor` and `lanework verify` have found errors",
-    2: "wrong usage, setting, argument or lane",
+    2: "wrong usage, setting, argument, lane or schedule",
     3: "no database, or one that can lose committed jobs",
     4: "the schema is not the one this version needs",
-    5: "no such job or lane",
+    5: "no such job, lane, schedule or task",
     6: "not finished in time; the job goes on",
     7: "the job failed",
     8: "the job was cancelled",

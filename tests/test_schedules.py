@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -76,7 +77,7 @@ def test_a_seconds_cron_fires_within_a_second_of_its_time(app: Lanework) -> None
         late = [(one.decided_at or one.tick) - one.tick for one in found]
         assert max(late) < timedelta(seconds=2)
         assert [one.tick.microsecond for one in found] == [0] * len(found)
-        assert all(b.tick - a.tick == timedelta(seconds=1) for a, b in zip(found, found[1:], strict=False))
+        assert all(b.tick - a.tick == timedelta(seconds=1) for a, b in pairwise(found))
 
     asyncio.run(main())
 
@@ -107,7 +108,12 @@ def test_declared_in_code_and_registered_at_a_workers_start(database: str) -> No
                 assert set(rows) == {"by-hand", "nightly", "plain"}
                 assert (rows["by-hand"].payload, rows["by-hand"].every, rows["by-hand"].declared) == ({"n": 3}, 3600.0, True)
                 nightly = rows["nightly"]
-                assert (nightly.type, nightly.payload, nightly.cron, nightly.tz) == ("summary", {"n": 2}, "0 3 * * *", "Europe/Zurich")
+                assert (nightly.type, nightly.payload, nightly.cron, nightly.tz) == (
+                    "summary",
+                    {"n": 2},
+                    "0 3 * * *",
+                    "Europe/Zurich",
+                )
                 assert (nightly.overlap, nightly.tags, nightly.set_by, nightly.enabled) == ("queue", ("x",), "code", True)
                 await app.schedules.aset("nightly", cron="0 4 * * *", by="ada")
                 await app.schedules.aremove("by-hand", by="ada")
@@ -213,10 +219,10 @@ def test_missed_ticks_follow_the_policy_after_downtime(app: Lanework, sql: Engin
 
 
 def test_an_operators_day(app: Lanework) -> None:
-    made = app.schedules.create("daily", app.job("d")(lambda ctx, n=1: n), cron="30 2 * * *", tz="Europe/Zurich", by="ada")
+    made = app.schedules.create("daily", "report", cron="30 2 * * *", tz="Europe/Zurich", by="ada")
     assert made.changed["cron"] == (None, "30 2 * * *")
     with pytest.raises(ScheduleExists, match="'daily' already"):
-        app.schedules.create("daily", "d", every=60)
+        app.schedules.create("daily", "report", every=60)
     times = app.schedules.next_times("daily")
     assert len(times) == 5 and all((t.hour, t.minute) == (2, 30) or t.minute == 0 for t in times)
     assert str(times[0].tzinfo) == "Europe/Zurich"
@@ -227,7 +233,7 @@ def test_an_operators_day(app: Lanework) -> None:
     app.schedules.pause("daily", by="bob", reason="holidays")
     assert (app.schedules.get("daily").enabled, app.schedules.get("daily").disabled_because) == (False, "holidays")
     ran = app.schedules.run_now("daily", by="bob")
-    assert ran.outcome == "submitted" and app.get(ran.job_id or 0).type == "d"
+    assert ran.outcome == "submitted" and app.get(ran.job_id or 0).type == "report"
     assert app.schedules.run_now("daily").outcome == "skipped"
     assert app.schedules.run_now("daily", force=True).outcome == "submitted"
     app.schedules.resume("daily", by="bob")

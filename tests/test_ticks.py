@@ -113,7 +113,15 @@ def shows(cron: str, wall: datetime) -> bool:
     )
 
 
-ZONES = ["Europe/Zurich", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo", "America/Havana", "Asia/Kolkata", "Pacific/Chatham"]
+ZONES = [
+    "Europe/Zurich",
+    "America/New_York",
+    "Australia/Lord_Howe",
+    "Africa/Cairo",
+    "America/Havana",
+    "Asia/Kolkata",
+    "Pacific/Chatham",
+]
 CHANGES = {
     "Europe/Zurich": ["2026-03-29T01:00", "2026-10-25T01:00"], "America/New_York": ["2026-03-08T07:00", "2026-11-01T06:00"],
     "Australia/Lord_Howe": ["2026-04-04T15:00", "2026-10-03T15:30"], "Africa/Cairo": ["2026-04-23T22:00", "2026-10-29T21:00"],

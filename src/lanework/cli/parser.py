@@ -16,6 +16,8 @@ COMMANDS = {
     "status": "lanes, queues, running jobs and workers on one screen",
     "jobs": "list, show, wait for and cancel jobs",
     "lanes": "list, add, change, drain and remove lanes",
+    "schedules": "list, add, change, pause, run and remove schedules",
+    "maintenance": "the engine's housekeeping: list, run, results",
     "workers": "list workers",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
@@ -39,9 +41,29 @@ GROUPS = {
         "resume": "start jobs in a lane again",
         "remove": "remove a lane",
     },
+    "schedules": {
+        "list": "schedules with their times and state",
+        "show": "all about a schedule, its next times and last ticks",
+        "add": "create a schedule",
+        "set": "change a schedule",
+        "pause": "no more ticks until it is resumed",
+        "resume": "go on from now",
+        "run": "run now, as if its time had come",
+        "next": "the times to come",
+        "history": "ticks, those that made no job too",
+        "reset": "as code declares it, whatever operators did",
+        "remove": "remove a schedule; its jobs go on",
+    },
+    "maintenance": {
+        "list": "tasks, when they run, how they went",
+        "run": "run a task now",
+        "enable": "let a task run when it is due",
+        "disable": "keep a task from running",
+        "results": "recent runs",
+    },
 }
 EPILOG = """exit codes:
-  0  done                        5  no such job or lane
+  0  done                        5  no such job, lane, schedule
   1  failed; or doctor and       6  not finished in time
      verify found errors         7  the job failed
   2  wrong usage or setting      8  the job was cancelled
