@@ -13,6 +13,7 @@ import pytest
 from lanework import migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
+from lanework._plans import ScheduleValues
 from lanework.cli.parser import COMMANDS, GROUPS
 from lanework.config import Settings
 from lanework.errors import LaneworkError
@@ -169,6 +170,7 @@ def test_every_error_code_is_used_once() -> None:
         ("docs/guides/submitting.md", [*Declaration.__annotations__, *OptionValues.__annotations__]),
         ("docs/guides/errors.md", [*retries.ERROR_CLASSES, "Done", "Snooze", "Cancel", "Fail"]),
         ("docs/guides/lanes.md", [*BOUNDS, "enabled"]),
+        ("docs/guides/schedules.md", [*ScheduleValues.__annotations__]),
     ],
 )
 def test_nothing_is_left_out(page: str, words: list[str]) -> None:
