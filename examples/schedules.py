@@ -1,8 +1,14 @@
 """A schedule in code, changed by an operator; a condition that launches only when there is work; a maintenance task."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from lanework import Context, Lanework
+from lanework.maintenance import TaskRun
+from lanework.schedules import Tick
+
+T = TypeVar("T")
 
 app = Lanework()
 inbox = ["b.pdf", "a.pdf"]
@@ -25,22 +31,31 @@ def forget(ctx: Context) -> dict[str, int]:
     return {"removed": 3}
 
 
-async def ticks(*wanted: str) -> None:
-    """Waits until the first ticks have these outcomes."""
-    while [one.outcome for one in reversed(await app.schedules.ahistory("documents"))][: len(wanted)] != list(wanted):
+async def until(found: Callable[[], Awaitable[T]]) -> T:
+    while not (answer := await found()):  # noqa: ASYNC110 - a look now and then is enough here
         await asyncio.sleep(0.05)
+    return answer
+
+
+async def three_ticks() -> list[Tick]:
+    """The first three, once they have ended."""
+    found = [one for one in reversed(await app.schedules.ahistory("documents")) if one.ended_at]
+    return found[:3] if len(found) >= 3 else []
+
+
+async def kept_house() -> list[TaskRun]:
+    return [run for run in await app.maintenance.aresults("forget") if run.outcome == "ok"]
 
 
 async def main() -> None:
     async with app, app.worker():
-        await ticks("completed", "completed", "skipped")
+        first = await until(three_ticks)
         await app.schedules.aset("documents", cron="30 2 * * *", tz="Europe/Zurich", by="ada")  # code leaves it alone from now on
-        for tick in list(reversed(await app.schedules.ahistory("documents")))[:3]:
+        for tick in first:
             print(tick.outcome, (await app.aget(tick.job_id)).result if tick.job_id else tick.reason)
         times = await app.schedules.anext_times("documents", 2)
         print("next:", [f"{one:%H:%M %Z}" for one in times])
-        while not (runs := [run for run in await app.maintenance.aresults("forget") if run.outcome == "ok"]):
-            await asyncio.sleep(0.05)
+        runs = await until(kept_house)
         print(runs[0].task, runs[0].counts)
 
 

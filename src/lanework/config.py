@@ -46,7 +46,7 @@ class Settings:
         5.0, "LANEWORK_SWEEP", "how often dead workers, overdue and stale jobs are looked for", unit="s", low=0.05
     )
     upkeep: float = _setting(
-        5.0, "LANEWORK_UPKEEP", "how often the leader looks for maintenance tasks that are due", unit="s", low=0.1
+        30.0, "LANEWORK_UPKEEP", "how often the leader looks for maintenance tasks that are due", unit="s", low=0.1
     )
     lease: float = _setting(20.0, "LANEWORK_LEASE", "how long a leader leads without renewing", unit="s", low=0.2)
     notify: bool = _setting(True, "LANEWORK_NOTIFY", "send and take NOTIFY hints; off: polling only")

@@ -135,9 +135,7 @@ class Guard:
                     if self._beats is not None:
                         self._beats.wake()
                 case "w":
-                    for service in self._services:
-                        if isinstance(service, (Scheduler, Housekeeper)):
-                            service.wake()
+                    self.look_now()
                 case "l":
                     self.leaving = rest
                 case "h":
@@ -168,6 +166,12 @@ class Guard:
         self._services += [Scheduler(self, self._keeper), Housekeeper(self, self._keeper, words["dsn"])]
         for service in self._services:
             service.start()
+
+    def look_now(self) -> None:
+        """A schedule or a task has changed, or we lead from now on."""
+        for service in self._services:
+            if isinstance(service, (Scheduler, Housekeeper)):
+                service.wake()
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):

@@ -38,15 +38,15 @@ class Housekeeper(Service):
         self._guard, self._keeper, self._dsn = guard, keeper, dsn
 
     async def run_once(self) -> float:
-        if self._guard.leads:
-            for task in await self._keeper.run(due_tasks()):
-                await self._run(task)
+        if not self._guard.leads:
+            return self._guard.settings.sweep
+        for task in await self._keeper.run(due_tasks()):
+            fence = await self._keeper.run(begin_task(task.name, self._guard.worker_id, _next(task)))
+            if fence is not None and task.kind == "sql":
+                await self._run(task, fence)
         return self._guard.settings.upkeep
 
-    async def _run(self, task: DueTask) -> None:
-        fence = await self._keeper.run(begin_task(task.name, self._guard.worker_id, _next(task)))
-        if fence is None or task.kind == "python":
-            return
+    async def _run(self, task: DueTask, fence: int) -> None:
         limited = replace(self._guard.settings, statement_timeout=max(task.timeout_s, 1.0))
         keeper = AsyncKeeper(self._dsn, limited, f"{self._guard.worker_id}-housekeeping", 1)
         counts: Counter[str] = Counter()

@@ -26,7 +26,10 @@ class Rounds(Service):
 
     async def run_once(self) -> float:
         settings = self._guard.settings
-        self._guard.leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        newly, self._guard.leads = leads and not self._guard.leads, leads
+        if newly:
+            self._guard.look_now()
         if recovered:
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
         return settings.sweep

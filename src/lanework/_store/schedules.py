@@ -64,11 +64,11 @@ def register_schedules(schedules: Sequence[dict[str, Any]]) -> Verb[dict[str, st
     return verb("register_schedules", lambda found: {row[0]: row[1] for row in found}, schedules=json.dumps(list(schedules)))
 
 
-def due_schedules(worker: int) -> Verb[tuple[float | None, list[DueSchedule]]]:
-    """Those that are due, and in how many seconds the next one is."""
+def due_schedules(worker: int) -> Verb[tuple[float | None, bool, list[DueSchedule]]]:
+    """In how many seconds the next one is due, whether jobs of some have ended unnoticed, and those that are due now."""
 
-    def split(found: list[Row]) -> tuple[float | None, list[DueSchedule]]:
-        return found[0][0], [DueSchedule._make(row[1:]) for row in found if row[1] is not None]
+    def split(found: list[Row]) -> tuple[float | None, bool, list[DueSchedule]]:
+        return found[0][0], found[0][1], [DueSchedule._make(row[2:]) for row in found if row[2] is not None]
 
     return verb("due_schedules", split, worker=worker)
 

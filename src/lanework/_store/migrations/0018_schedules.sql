@@ -255,10 +255,10 @@ begin
 end $$;
 
 -- What a guard asks: the schedules whose time has come, and (in each row, and in one by itself if there are none) in how many
--- seconds it should ask again. Others than the leader wait two seconds longer: usually there is nothing left for them.
+-- seconds it should ask again, and whether jobs of schedules have ended that nobody has written down. Others than the leader wait two seconds longer: usually there is nothing left for them.
 create function lanework.due_schedules(p_worker bigint)
 returns table (
-    wait_s double precision, name text, cron text, every_s double precision, tz text, anchor timestamptz, last_tick timestamptz,
+    wait_s double precision, unsettled boolean, name text, cron text, every_s double precision, tz text, anchor timestamptz, last_tick timestamptz,
     revision bigint, now timestamptz
 )
 language plpgsql volatile as $$
@@ -275,6 +275,10 @@ begin
         order by s.next_at nulls first limit 200)
     select extract(epoch from (select min(s.next_at) from lanework.schedules s where s.enabled and not s.removed and s.next_at > v_now - v_late)
                               + v_late - v_now)::float8,
+           exists (
+               select from lanework.ticks k
+               where k.ended is null and k.outcome in ('submitted', 'asking')
+                 and not exists (select from lanework.jobs j where j.id = coalesce(k.job_id, k.condition_id) offset 0)),
            d.name, d.cron, d.every_s, d.tz, d.anchor, d.last_tick, d.revision, v_now
     from (select) one left join due d on true;
 end $$;
@@ -580,9 +584,9 @@ create index on lanework.maintenance_runs (task, id);
 
 insert into lanework.maintenance_tasks (name, kind, description, every_s, timeout_s) values
     ('rollups', 'sql', 'merges metrics of past minutes', 60, 60),
-    ('partitions', 'sql', 'makes room for the ids of coming jobs', 60, 60),
+    ('partitions', 'sql', 'makes room for the ids of coming jobs', 600, 60),
     ('retention', 'sql', 'removes finished jobs, logs, events and history that have outlived their time', 60, 300),
-    ('cleanup', 'sql', 'removes blobs and holds that nobody needs', 60, 300),
+    ('cleanup', 'sql', 'removes blobs and holds that nobody needs', 600, 300),
     ('indexes', 'sql', 'rebuilds bloated indexes without locking anybody out', 86400, 3600);
 -- an index is not looked at in the first minutes of a new database
 update lanework.maintenance_tasks set next_at = lanework.now() + interval '1 hour' where name = 'indexes';
