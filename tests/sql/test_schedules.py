@@ -225,6 +225,8 @@ def test_five_errors_in_a_row_disable_it_loudly(house: House) -> None:
     assert [row["kind"] for row in engine.rows("select * from lanework.schedule_alarms()")] == ["disabled"]
     move(engine, hours=1)
     assert fire(engine, at(hours=6)) == []
+    engine.rows("select * from lanework.set_schedule('s', %s, 'me', false)", json.dumps({"payload": {"n": 2}}))
+    assert [row["name"] for row in engine.rows("select * from lanework.schedule_alarms()")] == ["s"]  # until it is resumed
     engine.rows("select lanework.resume_schedule('s', 'me')")
     move(engine, minutes=1)
     assert fire(engine, at(hours=6, minutes=1))[0]["outcome"] == "submitted"

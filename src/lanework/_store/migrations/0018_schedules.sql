@@ -102,7 +102,8 @@ language sql volatile as $$
     update lanework.schedules set errors = 0, last_error = null, not_before = null where name = p_name and errors > 0
 $$;
 
--- Writes down how the jobs of a schedule have ended, in the order of their ticks. The caller has the schedule's row.
+-- Writes down how the jobs of a schedule have ended, in the order of their ticks. The caller has the schedule's row. Bounded: of a
+-- queue that nobody works off, the oldest are looked at.
 create function lanework.settle_ticks(p_name text) returns void
 language plpgsql volatile as $$
 declare
@@ -110,12 +111,13 @@ declare
 begin
     for t in
         select k.tick, k.outcome, a.status::text as status, a.error_class, a.error, a.finished_at
-        from lanework.ticks k
+        from (
+            select o.* from lanework.ticks o
+            where o.schedule = p_name and o.ended is null and o.outcome in ('submitted', 'asking') order by o.tick limit 1000) k
         left join lateral (
             select j.status, j.error_class, j.error, j.finished_at from lanework.all_jobs j
             where j.id = coalesce(k.job_id, k.condition_id) offset 0) a on true
-        where k.schedule = p_name and k.ended is null and k.outcome in ('submitted', 'asking')
-          and (a.status is null or a.status in ('completed', 'failed', 'cancelled'))
+        where a.status is null or a.status in ('completed', 'failed', 'cancelled')
         order by k.tick
     loop
         update lanework.ticks k
@@ -147,9 +149,9 @@ begin
     for v_name, v_enabled in
         select s.name, s.enabled from lanework.schedules s
         where s.name in (
-            select k.schedule from lanework.ticks k
-            where k.ended is null and k.outcome in ('submitted', 'asking')
-              and not exists (select from lanework.jobs j where j.id = coalesce(k.job_id, k.condition_id) offset 0))
+            select k.schedule from (
+                select o.* from lanework.ticks o where o.ended is null and o.outcome in ('submitted', 'asking') limit 5000) k
+            where not exists (select from lanework.jobs j where j.id = coalesce(k.job_id, k.condition_id) offset 0))
         order by s.name limit p_limit for no key update skip locked
     loop
         perform lanework.settle_ticks(v_name);
@@ -205,7 +207,7 @@ begin
     insert into lanework.ticks (schedule, tick, outcome, asked_by, at, ended) values (p_name, p_tick, 'skipped', p_by, v_now, 'skipped')
     on conflict do nothing;
     if not found then return false; end if;
-    v_open := lanework.open_ticks(p_name, p_tick);
+    v_open := case when s.overlap = 'queue' then '{}' else lanework.open_ticks(p_name, p_tick) end;
     if p_by is null and not s.enabled then
         v_reason := 'disabled';
     elsif p_by is null and v_now < s.not_before then
@@ -276,9 +278,9 @@ begin
     select extract(epoch from (select min(s.next_at) from lanework.schedules s where s.enabled and not s.removed and s.next_at > v_now - v_late)
                               + v_late - v_now)::float8,
            exists (
-               select from lanework.ticks k
-               where k.ended is null and k.outcome in ('submitted', 'asking')
-                 and not exists (select from lanework.jobs j where j.id = coalesce(k.job_id, k.condition_id) offset 0)),
+               select from (
+                   select o.* from lanework.ticks o where o.ended is null and o.outcome in ('submitted', 'asking') limit 5000) k
+               where not exists (select from lanework.jobs j where j.id = coalesce(k.job_id, k.condition_id) offset 0)),
            d.name, d.cron, d.every_s, d.tz, d.anchor, d.last_tick, d.revision, v_now
     from (select) one left join due d on true;
 end $$;
@@ -358,7 +360,10 @@ begin
     set type = v.type, payload = v.payload, version = v.version, cron = v.cron, every_s = v.every_s, tz = v.tz, jitter_s = v.jitter_s,
         overlap = v.overlap, misfire = v.misfire, misfire_after_s = v.misfire_after_s, condition = v.condition, priority = v.priority,
         owner = v.owner, session = v.session, tags = v.tags, enabled = v.enabled,
-        revision = x.revision + 1, errors = 0, last_error = null, not_before = null, updated_at = v_now
+        revision = x.revision + 1, updated_at = v_now, not_before = null,
+        -- what errors have disabled shows until it is resumed
+        errors = case when v.enabled then 0 else x.errors end, last_error = case when v.enabled then null else x.last_error end,
+        disabled_because = case when not v.enabled then x.disabled_because end, disabled_at = case when not v.enabled then x.disabled_at end
     where x.name = p_name;
     if (s.cron, s.every_s, s.tz) is distinct from (v.cron, v.every_s, v.tz) or v.enabled and not s.enabled then
         update lanework.schedules x set anchor = v_now, last_tick = v_now, next_at = null where x.name = p_name;
