@@ -43,6 +43,15 @@ CODES = {
     "LW-406": "JobStopped",
     "LW-407": "ChildrenFailed",
     "LW-410": "InvalidResult",
+    "LW-500": "InvalidFilter",
+    "LW-501": "OperationNotFound",
+    "LW-502": "JobNotWaiting",
+    "LW-503": "WorkerNotFound",
+    "LW-504": "WorkerEnded",
+    "LW-505": "InvalidFreeze",
+    "LW-506": "FreezeConflict",
+    "LW-507": "FreezeNotFound",
+    "LW-508": "LanesBusy",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}

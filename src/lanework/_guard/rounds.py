@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lanework")
 
+#: Seconds until the next commit of an act on many jobs.
+CARRY = 0.05
+
 
 class Rounds(Service):
     """Keeps or takes the lead, declares silent workers dead, sweeps."""
@@ -26,10 +29,11 @@ class Rounds(Service):
 
     async def run_once(self) -> float:
         settings = self._guard.settings
-        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        leads, recovered, _, unfinished = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
         newly, self._guard.leads = leads and not self._guard.leads, leads
         if newly:
             self._guard.look_now()
         if recovered:
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
-        return settings.sweep
+        # acts on many jobs go on in small commits, with room for the heartbeat between them
+        return CARRY if unfinished else settings.sweep

@@ -13,6 +13,8 @@ from lanework.config import Settings
 STOP = "!"
 #: A schedule has changed, or a maintenance task is asked for.
 SCHEDULES = "~"
+#: Before a lane's name: rows have appeared before those that were claimed last.
+BEHIND = "<"
 
 
 def hint(lane: str) -> Verb[Any]:

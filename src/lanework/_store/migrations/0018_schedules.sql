@@ -220,7 +220,7 @@ begin
         return true;
     end if;
     if s.overlap = 'cancel' then
-        perform lanework.cancel(x, 'schedule:' || p_name, 'overlap: the next tick has come') from unnest(v_open) x;
+        perform lanework.stop_job(x, 'schedule:' || p_name, 'overlap: the next tick has come', true) from unnest(v_open) x;
     end if;
     if s.condition is null or p_force then
         perform lanework.submit_tick(p_name, p_tick, s.type, s.payload, false);
