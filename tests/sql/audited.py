@@ -51,6 +51,9 @@ class Scene:
         self.engine.rows("delete from lanework.audit_log")
         return int(made)
 
+    def schedule(self) -> Scene:
+        return self.before(SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True)
+
     def ended_operation(self) -> int:
         made = self.operation()
         self.engine.rows("select lanework.carry_operations(%s)", made)
@@ -73,6 +76,12 @@ STOP = "select lanework.stop_operation(%s, 'me')"
 REMOVE = "select lanework.remove_lane(%s, %s, 'me')"
 FREEZE = "select lanework.freeze(%s, 'me', '', %s)"
 DRAIN_ALL, RESUME_ALL = "select lanework.drain_all('me')", "select lanework.resume_all('me')"
+
+SET_SCHEDULE = "select * from lanework.set_schedule(%s, %s, 'me', %s)"
+RUN_SCHEDULE = "select * from lanework.run_schedule(%s, 'me', false)"
+DECLARE = """select * from lanework.register_schedules('[{"name": "c", "type": "t", "cron": "0 3 * * *", "every_s": null}]')"""
+TASK = """select lanework.register_tasks(
+    '[{"name": "p", "description": "", "every_s": 60, "cron": null, "tz": "UTC", "timeout_s": 5}]')"""
 
 #: Function → samples.
 SAMPLES: dict[str, Sample] = {
@@ -118,6 +127,46 @@ SAMPLES: dict[str, Sample] = {
     "thaw": Sample(
         [lambda it: ("select lanework.thaw(%s, 'me')", it.freeze())],
         [lambda _: ("select lanework.thaw(123456, 'me')",)],
+    ),
+    "set_schedule": Sample(
+        [lambda _: (SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"cron": "0 3 * * *"}', False)],
+        [lambda _: (SET_SCHEDULE, "s", '{"every_s": 60}', False), lambda _: (SET_SCHEDULE, "s", '{"type": "t"}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"overlap": "maybe"}', False)],
+    ),
+    "pause_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.pause_schedule('s', 'me', '')",)],
+        [lambda _: ("select lanework.pause_schedule('s', 'me', '')",)],
+    ),
+    "resume_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.resume_schedule('s', 'me')",)],
+        [lambda _: ("select lanework.resume_schedule('s', 'me')",)],
+    ),
+    "run_schedule": Sample(
+        [lambda it: (it.schedule() and RUN_SCHEDULE, "s"),
+         lambda it: (it.schedule().before(RUN_SCHEDULE, "s") and RUN_SCHEDULE, "s")],
+        [lambda _: (RUN_SCHEDULE, "s")],
+    ),
+    "remove_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.remove_schedule('s', 'me')",)],
+        [lambda _: ("select lanework.remove_schedule('s', 'me')",)],
+    ),
+    "reset_schedule": Sample(
+        [lambda it: (it.before(DECLARE) and "select lanework.reset_schedule('c', 'me')",)],
+        [lambda it: (it.schedule() and "select lanework.reset_schedule('s', 'me')",)],
+    ),
+    "enable_task": Sample(
+        [lambda _: ("select lanework.enable_task('rollups', false, 'me')",)],
+        [lambda _: ("select lanework.enable_task('nothing', false, 'me')",)],
+    ),
+    "ask_task": Sample(
+        [lambda _: ("select lanework.ask_task('rollups', 'me')",)],
+        [lambda _: ("select lanework.ask_task('nothing', 'me')",)],
+    ),
+    "remove_task": Sample(
+        [lambda it: (it.before(TASK) and "select lanework.remove_task('p', 'me')",)],
+        [lambda _: ("select lanework.remove_task('rollups', 'me')",)],
     ),
 }  # fmt: skip
 

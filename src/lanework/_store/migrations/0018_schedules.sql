@@ -195,7 +195,7 @@ $$;
 
 -- One tick: writes it down and decides what becomes of it. Answers false if it has been decided before. The caller has the
 -- schedule's row: two ticks of one schedule are never decided at once.
-create function lanework.fire_tick(p_name text, p_tick timestamptz, p_by text, p_force boolean) returns boolean
+create function lanework.fire_tick(p_name text, p_tick timestamptz, p_asked_by text, p_force boolean) returns boolean
 language plpgsql volatile as $$
 declare
     s lanework.schedules%rowtype;
@@ -204,13 +204,13 @@ declare
     v_reason text;
 begin
     select * into s from lanework.schedules where name = p_name;
-    insert into lanework.ticks (schedule, tick, outcome, asked_by, at, ended) values (p_name, p_tick, 'skipped', p_by, v_now, 'skipped')
+    insert into lanework.ticks (schedule, tick, outcome, asked_by, at, ended) values (p_name, p_tick, 'skipped', p_asked_by, v_now, 'skipped')
     on conflict do nothing;
     if not found then return false; end if;
     v_open := case when s.overlap = 'queue' then '{}' else lanework.open_ticks(p_name, p_tick) end;
-    if p_by is null and not s.enabled then
+    if p_asked_by is null and not s.enabled then
         v_reason := 'disabled';
-    elsif p_by is null and v_now < s.not_before then
+    elsif p_asked_by is null and v_now < s.not_before then
         v_reason := format('waits until %s after an error', to_char(s.not_before at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'));
     elsif s.overlap = 'skip' and v_open <> '{}' and not p_force then
         v_reason := format('overlap: job %s has not ended', v_open[1]);
