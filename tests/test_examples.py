@@ -55,6 +55,8 @@ OUTPUT = {
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
+    "schedules.py": r"completed read a\.pdf\ncompleted read b\.pdf\nskipped condition said no\n"
+    r"next: \['02:30 CES?T', '0[23]:[03]0 CES?T'\]\nforget \{'removed': 3\}\n",
     "sessions.py": r"\{'ada': \['one', 'two', 'four'\], 'bob': \['one', 'two', 'four'\]\}\n6 completed, 2 failed\n",
     "versions.py": r"Ada\nGrace and Edsger\n",
 }

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack, overload
 
 from lanework import _notifying, _preparing
 from lanework._acts import Acts
@@ -21,6 +21,7 @@ from lanework._hinting import Hinter, target
 from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
 from lanework._loading import Target
+from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
 from lanework._store import callers, submits
@@ -30,6 +31,7 @@ from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.schedules import schedule_alarms
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
@@ -41,8 +43,9 @@ from lanework.events import Event, apages, pages, position
 from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import H, Hooks, Kind
-from lanework.job import Declares, JobInfo, Options, Submission
+from lanework.job import Declares, Job, JobInfo, Options, Scheduling, Submission
 from lanework.lanes import Lanes, check
+from lanework.maintenance import Maintenance
 from lanework.metrics import Metric, metrics
 from lanework.notifiers import Notifier
 from lanework.operations import Operations
@@ -59,6 +62,7 @@ from lanework.reports import (
     worker_row,
 )
 from lanework.retries import Classifier
+from lanework.schedules import Schedules
 from lanework.secrets import Secrets
 
 if TYPE_CHECKING:
@@ -66,6 +70,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 N = TypeVar("N", bound=Notifier)
+P = ParamSpec("P")
+R = TypeVar("R")
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
 MOST_LISTED = 1000
 
@@ -88,6 +94,9 @@ class Lanework(Acts, Declares):
         self.dead = Dead(self)
         self._notifiers: dict[str, _notifying.Registered] = {}
         self._notifiers_told: set[str] = set()
+        self.schedules = Schedules(self)
+        self.maintenance = Maintenance(self)
+        self._plans = Plans(self)
         self.operations = Operations(self)
         self.freezes = Freezes(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
@@ -154,6 +163,29 @@ class Lanework(Acts, Declares):
         if name in BUILT_IN:
             raise ConfigError(f"executor: {name!r} is built in; choose another name")
         self.executors[name] = factory
+
+    @overload
+    def schedule(self, name: str, job: Job[P, R], /, *args: Any, **values: Unpack[ScheduleValues]) -> Job[P, R]: ...
+
+    @overload
+    def schedule(self, name: str, /, **values: Unpack[ScheduleValues]) -> Scheduling: ...
+
+    def schedule(self, name: str, job: Any = None, /, *args: Any, **values: Unpack[ScheduleValues]) -> Any:
+        """First values of a schedule: `@app.schedule("nightly", cron="0 3 * * *")` above a job, or
+        `app.schedule("nightly", report, "all", cron="0 3 * * *")`. Workers tell the database when they start; what an operator
+        has changed, paused or removed stays so. `ScheduleValues` lists the values; `payload` has arguments by name."""
+        if job is None:
+            return lambda fn: self.schedule(name, fn, **values)
+        declared = job if isinstance(job, Job) else self._declare(job, None, {})
+        self._plans.add_schedule(name, declared.handler, args, values)
+        return declared
+
+    def condition(self, name_or_fn: Any = None, /, *, timeout: float = 60.0) -> Any:
+        """Declares a function that schedules can name as their condition: `@app.condition`, `@app.condition("name")`."""
+        if not callable(name_or_fn):
+            return lambda fn: self._plans.add_condition(fn, name_or_fn, timeout) and fn
+        self._plans.add_condition(name_or_fn, None, timeout)
+        return name_or_fn
 
     def classifier(self, function: Classifier) -> Classifier:
         """Registers a function that says what an exception means; see `Classifier`."""
@@ -324,27 +356,31 @@ class Lanework(Acts, Declares):
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
-            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()))
+            alarms = self._run(schedule_alarms())
+            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()), alarms)
         except LaneworkError as error:
             return self._ill(error)
 
     async def ahealth(self) -> dict[str, Any]:
         try:
-            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), await self._arun(event_horizon()))
+            alarms = await self._arun(schedule_alarms())
+            horizon = await self._arun(event_horizon())
+            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), horizon, alarms)
         except LaneworkError as error:
             return self._ill(error)
 
-    def _healthy(self, row: Any, unserved: Any, horizon: Any) -> dict[str, Any]:
+    def _healthy(self, row: Any, unserved: Any, horizon: Any, alarms: Any) -> dict[str, Any]:
         version, fsync, connections, notifications, living, leader = row
         here = [worker.health() for worker in self._workers]
         failing = [one for worker in here for one in worker["services"] if one["state"] == "failing"]
         return {
-            "ok": not failing and not unserved,
+            "ok": not failing and not unserved and not alarms,
             "database": {"version": version, "durable": fsync, "max_connections": connections, "notify_queue": notifications},
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
             "events": _horizon(horizon),
+            "alarms": [{"kind": kind, "name": name, "what": what} for kind, name, what in alarms],
             "here": here,
         }
 

@@ -45,6 +45,10 @@ LaneworkError
 ├── InvalidDeadLetters          LW-511   a filter, a rate, a rule or an address is wrong
 │   ├── DeadLettersNotFound     LW-512   no such group, redrive, rule or notifier
 │   └── DeadLettersBusy         LW-513   a redrive that is under way, or has ended
+├── InvalidSchedule             LW-530   a schedule or maintenance task was refused; nothing was changed
+│   ├── ScheduleNotFound        LW-531
+│   ├── ScheduleExists          LW-532
+│   └── TaskNotFound            LW-533
 └── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
@@ -344,6 +348,33 @@ class DeadLettersBusy(InvalidDeadLetters):
     code = "LW-513"
     exit_code = 1
     http_status = 409
+
+
+class InvalidSchedule(LaneworkError):
+    code = "LW-530"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ScheduleNotFound(InvalidSchedule):
+    code = "LW-531"
+    exit_code = 5
+    http_status = 404
+
+
+class ScheduleExists(InvalidSchedule):
+    code = "LW-532"
+    http_status = 409
+
+
+class TaskNotFound(InvalidSchedule):
+    code = "LW-533"
+    exit_code = 5
+    http_status = 404
 
 
 def _tree(root: type[LaneworkError]) -> list[type[LaneworkError]]:

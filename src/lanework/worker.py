@@ -27,7 +27,7 @@ from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
 from lanework._services.teller import Teller
 from lanework._store.claims import Held
-from lanework._store.hints import BEHIND, STOP
+from lanework._store.hints import BEHIND, SCHEDULES, STOP
 from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.workers import LaneView, end_worker, leave_worker, start_worker
@@ -104,6 +104,7 @@ class Worker:
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
+        await self.app._plans.register()
         if not await self._run_start_hooks():
             return
         _capture.install()
@@ -248,6 +249,8 @@ class Worker:
     def _on_hint(self, lane: str) -> None:
         if lane == STOP:
             self.guard.beat_now()
+        elif lane == SCHEDULES:
+            self.guard.look_now()
         elif lane.startswith("@"):
             self._promote(lane[1:])
         elif lane.startswith(BEHIND):

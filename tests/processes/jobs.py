@@ -38,7 +38,16 @@ def declared(app: Lanework) -> Lanework:
     app.lane("work", max_slots=None, poll_interval_ms=250)
     for name, fn, options in _declared:
         app.job(name, **options)(fn)
+    app.lane("lanework", max_slots=None, poll_interval_ms=250)
+    app.condition(gated)
     return app
+
+
+def gated(ctx: Context) -> bool:
+    """A condition of schedules: true once its gate is open."""
+    note(ctx, "start")
+    wait_for("condition")
+    return True
 
 
 def note(ctx: Context, word: str) -> None:

@@ -66,6 +66,9 @@ class Scene:
         self.engine.rows("delete from lanework.audit_log")
         return int(made)
 
+    def schedule(self) -> Scene:
+        return self.before(SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True)
+
     def ended_operation(self) -> int:
         made = self.operation()
         self.engine.rows("select lanework.carry_operations(%s)", made)
@@ -96,8 +99,8 @@ DRAIN_ALL, RESUME_ALL = "select lanework.drain_all('me')", "select lanework.resu
 HASH = "(select lanework.hash_of(j) from lanework.jobs j where id = %s)"
 APPROVE, REJECT = f"select lanework.approve(%s, {HASH}, null, 'me')", "select lanework.reject(%s, %s, 'me')"
 EDIT = "select lanework.edit(%s, %s, null, 'me')"
-RULE = "select lanework.set_approval_rule(%s, '*', %s, null, null, null, 'me')"
-NO_RULE = "select lanework.remove_approval_rule(%s, '*', 'me')"
+APPROVAL_RULE = "select lanework.set_approval_rule(%s, '*', %s, null, null, null, 'me')"
+NO_APPROVAL_RULE = "select lanework.remove_approval_rule(%s, '*', 'me')"
 
 
 def asked(it: Scene) -> int:
@@ -105,6 +108,12 @@ def asked(it: Scene) -> int:
     it.engine.type("dear", "l", approval="always")
     return it.engine.enqueue("dear")
 
+
+SET_SCHEDULE = "select * from lanework.set_schedule(%s, %s, 'me', %s)"
+RUN_SCHEDULE = "select * from lanework.run_schedule(%s, 'me', false)"
+DECLARE = """select * from lanework.register_schedules('[{"name": "c", "type": "t", "cron": "0 3 * * *", "every_s": null}]')"""
+TASK = """select lanework.register_tasks(
+    '[{"name": "p", "description": "", "every_s": 60, "cron": null, "tz": "UTC", "timeout_s": 5}]')"""
 
 #: Function → samples.
 TELLING = "select lanework.set_telling('job', %s, %s, 'me')"
@@ -123,10 +132,11 @@ SAMPLES: dict[str, Sample] = {
         [lambda it: (EDIT, it.ids["waiting"], "[]"), lambda it: (EDIT, it.ids["running"], "{}"), lambda _: (EDIT, 10**9, "{}")],
     ),
     "set_approval_rule": Sample(
-        [lambda _: (RULE, "t", "always")], [lambda _: (RULE, "t", "sometimes"), lambda _: (RULE, "x", "always")]
+        [lambda _: (APPROVAL_RULE, "t", "always")],
+        [lambda _: (APPROVAL_RULE, "t", "sometimes"), lambda _: (APPROVAL_RULE, "x", "always")]
     ),
     "remove_approval_rule": Sample(
-        [lambda it: (NO_RULE, "t") if it.before(RULE, "t", "always") else ()], [lambda _: (NO_RULE, "t")]
+        [lambda it: (NO_APPROVAL_RULE, "t") if it.before(APPROVAL_RULE, "t", "always") else ()], [lambda _: (NO_APPROVAL_RULE, "t")]
     ),
     "cancel": Sample(
         [lambda it: (CANCEL, it.ids["waiting"]), lambda it: (CANCEL, it.ids["running"])],
@@ -182,6 +192,46 @@ SAMPLES: dict[str, Sample] = {
     "remove_error_rule": Sample([lambda it: (NO_RULE, it.rule())], [lambda _: (NO_RULE, 10**9)]),
     "set_notifier": Sample([lambda _: (HOOK, "http://x.example/")], [lambda _: (HOOK, "ftp://x"), lambda _: (HOOK, None)]),
     "remove_notifier": Sample([lambda it: (it.before(HOOK, "http://x.example/") and NO_HOOK,)], [lambda _: (NO_HOOK,)]),
+    "set_schedule": Sample(
+        [lambda _: (SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"cron": "0 3 * * *"}', False)],
+        [lambda _: (SET_SCHEDULE, "s", '{"every_s": 60}', False), lambda _: (SET_SCHEDULE, "s", '{"type": "t"}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"type": "t", "every_s": 60}', True),
+         lambda it: (it.schedule() and SET_SCHEDULE, "s", '{"overlap": "maybe"}', False)],
+    ),
+    "pause_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.pause_schedule('s', 'me', '')",)],
+        [lambda _: ("select lanework.pause_schedule('s', 'me', '')",)],
+    ),
+    "resume_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.resume_schedule('s', 'me')",)],
+        [lambda _: ("select lanework.resume_schedule('s', 'me')",)],
+    ),
+    "run_schedule": Sample(
+        [lambda it: (it.schedule() and RUN_SCHEDULE, "s"),
+         lambda it: (it.schedule().before(RUN_SCHEDULE, "s") and RUN_SCHEDULE, "s")],
+        [lambda _: (RUN_SCHEDULE, "s")],
+    ),
+    "remove_schedule": Sample(
+        [lambda it: (it.schedule() and "select lanework.remove_schedule('s', 'me')",)],
+        [lambda _: ("select lanework.remove_schedule('s', 'me')",)],
+    ),
+    "reset_schedule": Sample(
+        [lambda it: (it.before(DECLARE) and "select lanework.reset_schedule('c', 'me')",)],
+        [lambda it: (it.schedule() and "select lanework.reset_schedule('s', 'me')",)],
+    ),
+    "enable_task": Sample(
+        [lambda _: ("select lanework.enable_task('rollups', false, 'me')",)],
+        [lambda _: ("select lanework.enable_task('nothing', false, 'me')",)],
+    ),
+    "ask_task": Sample(
+        [lambda _: ("select lanework.ask_task('rollups', 'me')",)],
+        [lambda _: ("select lanework.ask_task('nothing', 'me')",)],
+    ),
+    "remove_task": Sample(
+        [lambda it: (it.before(TASK) and "select lanework.remove_task('p', 'me')",)],
+        [lambda _: ("select lanework.remove_task('rollups', 'me')",)],
+    ),
 }  # fmt: skip
 
 #: Carry out what an operation, with its one audit row, has begun: they write none themselves.

@@ -175,9 +175,11 @@ begin
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
                              'approval_rules', 'estimating', 'estimates', 'spending', 'approval_requests', 'approvals', 'edits',
                              'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications',
-                             'operations', 'drains', 'freezes', 'audit_log', 'events'] loop
+                             'operations', 'drains', 'freezes', 'audit_log', 'events', 'schedules', 'ticks', 'maintenance_runs'] loop
         execute format('delete from lanework.%I', t);
     end loop;
+    delete from lanework.maintenance_tasks where kind = 'python';
+    update lanework.maintenance_tasks set enabled = true, set_by = 'code', asked_by = null, running_until = null, job_id = null;
     delete from lanework.lanes where name <> 'default';
     update lanework.lanes set max_slots = 1, worker_slots = null, enabled = true;
     update lanework.leader set worker_id = null, term = 0, until = '-infinity';

@@ -19,6 +19,7 @@ from tests.sql import (
     test_final,
     test_finish,
     test_running,
+    test_schedules,
     test_sessions,
     test_waiting,
     test_workers,
@@ -56,6 +57,10 @@ def wide(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], ob
 
 def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], object]:
     return lambda engine, _: test(engine)
+
+
+def scheduled(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
+    return lambda engine, _: test(test_schedules.House(engine), *more)
 
 
 def finished(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
@@ -214,6 +219,34 @@ BUGS = [
     Bug("spared children are cancelled", "freed", "and not s.children", "and false", acts(operations.test_children_can_be_spared)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
+    Bug("a tick is fired whatever its key says", "fire_tick", "if not found then return false; end if;", "",
+        alone(test_schedules.test_the_key_alone_keeps_a_tick_single)),
+    Bug("the cursor is not looked at", "fire", "x > s.last_tick and", "",
+        alone(test_schedules.test_a_row_that_stands_for_many_keeps_them_out)),
+    Bug("overlap is decided without a lock", "hold_schedule", "for no key update", "",
+        lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
+            test_schedules.House(engine), another)),
+    Bug("leaders decide without a lock", "fire", "for no key update", "",
+        lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
+            test_schedules.House(engine), another)),
+    Bug("jitter by chance", "jitter", re.compile(r"\('x' \|\| .*?\)::bit\(32\)::bigint / 4294967296.0"), "random()",
+        alone(test_schedules.test_jitter_is_the_same_for_everybody)),
+    Bug("code overwrites operators", "register_schedules", "if s.set_by = 'code' then", "if true then",
+        alone(test_schedules.test_code_never_overwrites_an_operator)),
+    Bug("an old leader fires new times", "fire", "s.revision <> p_revision or", "",
+        alone(test_schedules.test_another_revision_decides_nothing)),
+    Bug("errors go on for ever", "schedule_erred", "s.errors >= 5 and", "false and",
+        scheduled(test_schedules.test_five_errors_in_a_row_disable_it_loudly)),
+    Bug("an error does not back off", "fire_tick", "v_now < s.not_before", "false",
+        scheduled(test_schedules.test_an_error_backs_off_and_a_success_forgets_it)),
+    Bug("a condition answers twice", "answer_condition", " and k.outcome = 'asking'", "",
+        scheduled(test_schedules.test_a_condition_is_asked_by_a_job, "yes")),
+    Bug("queued jobs of a schedule run at once", "submit_tick", "coalesce(s.session, 'schedule:' || p_name)", "null",
+        scheduled(test_schedules.test_what_is_queued_runs_one_at_a_time)),
+    Bug("two runs of one task", "begin_task", "coalesce(x.running_until, '-infinity') < v_now", "true",
+        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
+    Bug("an end without its fence", "end_task", " and x.fence = p_fence", "",
+        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
     Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",
         wide(test_sessions.test_a_completion_lets_the_next_one_go)),
     Bug("a follower at that moment is missed", "promote_followers", "perform lanework.lock_sessions(p_sessions);", "",

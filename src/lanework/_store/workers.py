@@ -77,14 +77,6 @@ def tend(worker: int, lease: float) -> Verb[Row]:
     return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
-def prune() -> Verb[list[Row]]:
-    return verb("prune", rows)
-
-
-def upkeep() -> Verb[list[Row]]:
-    return verb("upkeep", rows)
-
-
 def overdue(worker: int, grace: float) -> Verb[list[Row]]:
     """Runs that should have ended `grace` seconds ago: (id, attempt, claim, timeout, kind of the stop, its reason)."""
     return verb("overdue", rows, worker=worker, grace=grace)

@@ -52,16 +52,6 @@ begin
               and not exists (select from lanework.all_jobs d where d.id = x.job_id and d.finished_at > v_now - lanework.keep('steps'))
             limit p_limit) returning 1)
     select 'steps', count(*)::int from gone having count(*) > 0;
-    delete from lanework.job_blobs b where (b.job_id, b.hash) in (
-        select x.job_id, x.hash from lanework.job_blobs x
-        where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit);
-    return query
-    with gone as (
-        delete from lanework.blobs b where b.hash in (
-            select x.hash from lanework.blobs x
-            where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.job_blobs u where u.hash = x.hash)
-            limit p_limit) returning 1)
-    select 'blobs', count(*)::int from gone having count(*) > 0;
     delete from lanework.item_errors e where e.job_id in (
         select x.job_id from lanework.item_errors x
         where x.at < v_now - lanework.keep('completed') and not exists (select from lanework.jobs_done d where d.id = x.job_id) limit p_limit);
