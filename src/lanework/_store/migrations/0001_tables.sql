@@ -53,6 +53,8 @@ create table lanework.job_types (
     never_stale boolean not null default false,
     reports_progress boolean not null default false,
     concurrency int check (concurrency between 0 and 10000),
+    permits text[] not null default '{}',
+    rate text,
     created_at timestamptz not null default lanework.now()
 );
 create index on lanework.job_types (lane);

@@ -74,6 +74,7 @@ begin
             select x.job_id from lanework.progress x where x.at < v_now - lanework.keep('completed')
               and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
     select 'progress', count(*)::int from gone having count(*) > 0;
+    perform lanework.prune_limits(p_limit);
     return query
     with gone as (delete from lanework.rollups r where r.minute < v_now - lanework.keep('rollups') returning 1)
     select 'rollups', count(*)::int from gone having count(*) > 0;
@@ -118,5 +119,6 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    perform lanework.sweep_limits();
     return query select v_leads, v_recovered, v_swept;
 end $$;
