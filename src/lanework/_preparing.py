@@ -68,4 +68,5 @@ def _type_row(handler: Handler) -> dict[str, Any]:
         "max_tries": handler.max_tries, "timeout_s": handler.timeout, "max_age_s": handler.max_age,
         "stale_after_s": None if handler.stale_after == math.inf else handler.stale_after,
         "never_stale": handler.stale_after == math.inf, "reports_progress": handler.progress, "concurrency": handler.concurrency,
+        "permits": sorted(handler.permits), "rate": handler.rate,
     }  # fmt: skip

@@ -48,6 +48,8 @@ class RecordingLink:
         self.children: dict[str, tuple[int, str, str]] = {}
         self.child_results: dict[str, ChildResult] = {}
         self.item_errors: list[dict[str, Any]] = []
+        self.permits: list[tuple[str, ...]] = []
+        self.reserved: list[str] = []
         self.crash_at: set[str] = set()
         self.superseded = False
 
@@ -78,6 +80,12 @@ class RecordingLink:
                 for name, payload in zip(data["names"], data["payloads"], strict=True):
                     self.children.setdefault(name, (len(self.children) + 2, data["type"], payload))
                 return [[name, self.children[name][0], "test"] for name in data["names"]]
+            case "permit_take":
+                self.permits.append(tuple(data["names"]))
+                return {"token": str(len(self.permits)), "fence": len(self.permits)}
+            case "reserve":
+                self.reserved.append(data["amount"])
+                return None
             case "checkpoint":
                 self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
         return None

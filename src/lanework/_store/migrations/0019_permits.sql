@@ -166,6 +166,7 @@ declare
     v_got int[];
     v_asked text[];
     v_freed int[];
+    v_since timestamptz[];
     v_most int;
     v_fences bigint[];
     a record;
@@ -194,10 +195,15 @@ begin
         where u.worker_id = p_worker and u.source = 0 and u.permit_id = any (v_ids) and u.call > p_call) then
         raise exception 'a later call of worker % came first', p_worker using errcode = 'LW401';
     end if;
-    v_left := array(
-        select case when s.name = any (v_asked) then lanework.permit_left(s.id, p_worker, 0, s.held, coalesce(w.since, v_now)) else 0 end
-        from unnest(v_ids, v_names, v_held) with ordinality as s(id, name, held, n)
+    -- who gives one back, because others wait, waits behind them
+    v_since := array(
+        select case when u.used > s.held or w.until <= v_now then v_now else coalesce(w.since, v_now) end
+        from unnest(v_ids, v_held) with ordinality as s(id, held, n)
+        left join lanework.permit_use u on u.permit_id = s.id and u.worker_id = p_worker and u.source = 0
         left join lanework.permit_waiters w on w.permit_id = s.id and w.waiter = p_worker order by s.n);
+    v_left := array(
+        select case when s.name = any (v_asked) then lanework.permit_left(s.id, p_worker, 0, s.held, s.since) else 0 end
+        from unnest(v_ids, v_names, v_held, v_since) with ordinality as s(id, name, held, since, n) order by s.n);
 
     for a in select q.n::int - 1 as n, array(select jsonb_array_elements_text(q.q -> 'names')) as names, (q.q ->> 'n')::int as wanted
              from jsonb_array_elements(p_asks) with ordinality as q(q, n)
@@ -240,10 +246,9 @@ begin
     delete from lanework.permit_waiters w using unnest(v_ids, v_waiting, v_got) as s(id, waiting, got)
     where w.permit_id = s.id and w.waiter = p_worker and s.waiting <= s.got;
     insert into lanework.permit_waiters as w (permit_id, waiter, wanted, since, until)
-    select s.id, p_worker, s.waiting - s.got, v_now, v_now + interval '3 s'
-    from unnest(v_ids, v_waiting, v_got) as s(id, waiting, got) where s.waiting > s.got order by s.id
-    on conflict (permit_id, waiter) do update set wanted = excluded.wanted, until = excluded.until,
-        since = case when w.until > v_now then w.since else excluded.since end;
+    select s.id, p_worker, s.waiting - s.got, case when s.got > 0 then v_now else s.since end, v_now + interval '3 s'
+    from unnest(v_ids, v_waiting, v_got, v_since) as s(id, waiting, got, since) where s.waiting > s.got order by s.id
+    on conflict (permit_id, waiter) do update set wanted = excluded.wanted, since = excluded.since, until = excluded.until;
 
     perform lanework.permits_freed(v_ids, v_freed);
     return query
