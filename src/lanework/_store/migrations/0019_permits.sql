@@ -572,8 +572,8 @@ declare
     v_cost float8; -- seconds to earn one unit
     v_ahead float8; -- seconds that are spoken for already; below 0: idle for so long
 begin
-    -- a limit of one: once a window
-    v_cost := p_window / case when p_limit <= 1 then p_limit else p_limit - v_burst end;
+    -- single units one after the other, a little further apart than a window's share, are never more than the limit
+    v_cost := case when v_burst <= 1 then 1.001 * p_window / p_limit else p_window / (p_limit - v_burst) end;
     v_ahead := case when p_at = '-infinity' then -p_window else greatest(extract(epoch from p_at - p_now), -p_window) end;
     wait_s := v_ahead + (p_least - v_burst) * v_cost;
     if wait_s > 1e-6 then
@@ -673,7 +673,10 @@ begin
     if not found then
         raise exception 'there is no rate %', quote_literal(p_name) using errcode = 'LW545';
     end if;
-    update lanework.rates r set paused_until = null where r.name = p_name;
+    -- as if the pause had been so long: the burst is one
+    update lanework.rates r
+    set paused_until = null, requests_at = r.requests_at - (v_before - lanework.now()), tokens_at = r.tokens_at - (v_before - lanework.now())
+    where r.name = p_name and v_before > lanework.now();
     perform lanework.audit(p_by, 'rate.resume', 'rate:' || p_name, jsonb_build_object('paused_until', v_before));
     perform lanework.wake_parked('rate:' || p_name, 1000);
     return coalesce(v_before > lanework.now(), false);
