@@ -246,6 +246,8 @@ def test_declared_permits_are_taken_with_the_claim(engine: Engine) -> None:
     assert [c.id for c in first] == jobs[:2]
     assert limited_claim(engine, two, lane, {kind: ["openai"]}) == []
     assert [blocked_on(engine, job) for job in jobs[2:]] == ["permit:openai"] * 2
+    limited_claim(engine, one, lane, {kind: ["openai"]}, held={"openai": 2}, used=2, want=0)
+    assert limited_claim(engine, two, lane, {kind: ["openai"]}) == []
     # its finish and its next claim are one call: the hold is passed on
     again = limited_claim(engine, one, lane, {kind: ["openai"]}, held={"openai": 1}, used=1, done=first[:1])
     assert [c.id for c in again] == [jobs[2]]

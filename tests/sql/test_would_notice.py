@@ -10,7 +10,7 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_claim, test_finish, test_running, test_waiting, test_workers
+from tests.sql import test_budgets, test_claim, test_finish, test_permits, test_rates, test_running, test_waiting, test_workers
 from tests.sql import test_interleavings as meet
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
@@ -115,6 +115,53 @@ BUGS = [
     Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
+    # permits
+    Bug("no lock on the permit", "permit_lock", "pg_advisory_xact_lock(1279350097, p_permit)", "null",
+        test_permits.test_a_grant_is_never_counted_from_before_the_lock),
+    Bug("no lock on a declared permit", "permit_lock", "pg_advisory_xact_lock(1279350097, p_permit)", "null",
+        test_permits.test_a_claim_never_counts_from_before_the_lock),
+    Bug("permits counted before the lock", "take_declared", "perform lanework.permit_lock(i) from unnest(v_permits) i;", "",
+        test_permits.test_a_claim_never_counts_from_before_the_lock),
+    Bug("others' holds not counted", "permit_left", "coalesce(sum(u.used), 0)", "0",
+        alone(test_permits.test_no_more_than_the_capacity_over_processes)),
+    Bug("tokens not counted", "permit_left", "h.expires_at > v_now", "false",
+        alone(test_permits.test_tokens_and_processes_share_the_capacity)),
+    Bug("a part of several", "take_permits", "v_most := least(v_most, v_left[i]);", "v_most := greatest(least(v_most, 1), v_left[i]);",
+        alone(test_permits.test_several_together_all_or_none)),
+    Bug("a late call takes back", "take_permits", "u.call > p_call", "false", alone(test_permits.test_a_late_call_sets_nothing)),
+    Bug("nobody's turn", "permit_left", "w.since < p_since", "false", alone(test_permits.test_who_waited_longer_comes_first)),
+    Bug("the dead keep their permits", "end_worker", "perform lanework.free_permits(p_worker);", "",
+        alone(test_permits.test_holds_are_freed_with_their_process_and_once)),
+    Bug("a dead process takes one", "take_permits", "not lanework.living(p_worker, '{active,draining}')", "false",
+        alone(test_permits.test_holds_are_freed_with_their_process_and_once)),
+    Bug("freed while it is held", "keep_permits", "h.value::int as held", "0 as held",
+        alone(test_permits.test_declared_permits_are_taken_with_the_claim)),
+    Bug("a finish frees nothing", "keep_permits", "where t.held <> t.was", "where t.held > t.was",
+        alone(test_permits.test_declared_permits_are_taken_with_the_claim)),
+    Bug("freed, and nobody woken", "permits_freed", "perform lanework.wake_parked('permit:' || x.name, x.freed, p_lane);", "",
+        alone(test_permits.test_a_dead_workers_declared_holds_wake_who_waits)),
+    Bug("an expired hold is renewed", "renew_permits", "and h.expires_at > v_now", "",
+        alone(test_permits.test_a_token_holds_until_its_expiry)),
+    Bug("a renewal beside an acquire", "renew_permits", "perform lanework.permit_lock(x.permit_id)", "perform (x.permit_id)",
+        test_permits.test_renew_waits_for_an_acquire),
+    Bug("shut types are looked at", "claim", "r.type <> all (v_shut)", "true",
+        alone(test_permits.test_jobs_behind_that_need_something_else_go_on)),
+    # rates
+    Bug("the burst comes on top of the limit", "rate_room", "p_window / (p_limit - v_burst)", "p_window / p_limit",
+        lambda engine, _: test_rates.test_the_limit_is_nearly_reached(engine, 200)),
+    Bug("a whole burst after a pause", "pause_rate", "requests_at = case when x.requests is null", "requests_at = case when true",
+        alone(test_rates.test_after_a_pause_the_burst_is_one)),
+    Bug("rates not locked", "take_rate", "for update", "", test_rates.test_grants_are_counted_one_after_the_other),
+    # budgets
+    Bug("budgets not locked", "reserve", "order by x.name for update", "order by x.name", test_budgets.test_reserves_wait_for_each_other),
+    Bug("reserved is not counted", "budget_left", "s.spent + s.reserved", "s.spent", alone(test_budgets.test_no_more_than_the_amount)),
+    Bug("a settle is lost", "settle_reservation", "spent = s.spent + v_spent", "spent = s.spent", alone(test_budgets.test_no_more_than_the_amount)),
+    Bug("settled twice", "settle_reservation", "r.state in ('settled', 'released') or", "false or",
+        alone(test_budgets.test_settling_is_idempotent_and_goes_to_its_own_day)),
+    Bug("the dead's reservation is released", "settle_lost_reservations", "lanework.settle_reservation(i, null)",
+        "lanework.release_reservation(i)", alone(test_budgets.test_a_reservation_of_the_dead_counts_as_spent)),
+    Bug("settled today", "settle_reservation", "and s.since = n.since", "and s.since = lanework.period_of('day', lanework.now())",
+        alone(test_budgets.test_settling_is_idempotent_and_goes_to_its_own_day)),
 ]  # fmt: skip
 
 
