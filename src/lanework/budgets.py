@@ -182,7 +182,9 @@ class Budgets:
     async def aget(self, name: str) -> BudgetInfo:
         return _one(name, await self._app._arun(store.list_budgets(name, _row)))
 
-    def reservations(self, *, job: int | None = None, budget: str | None = None, limit: int = 100) -> builtins.list[ReservationInfo]:
+    def reservations(
+        self, *, job: int | None = None, budget: str | None = None, limit: int = 100
+    ) -> builtins.list[ReservationInfo]:
         """Newest first."""
         return [_reservation(row) for row in self._app._run(store.list_reservations(job=job, budget=budget, limit=limit))]
 

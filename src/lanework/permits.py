@@ -139,7 +139,9 @@ class Hold:
 
     def _renewable(self) -> TokenGiven:
         if not isinstance(self._given, TokenGiven):
-            raise InvalidLimit(f"permit {self.name!r} was taken without a ttl: it lives as long as its process, and needs no renewal")
+            raise InvalidLimit(
+                f"permit {self.name!r} was taken without a ttl: it lives as long as its process, and needs no renewal"
+            )
         return self._given
 
     def __repr__(self) -> str:
@@ -417,7 +419,7 @@ class Permits:
 
 
 def _asking(asked: Asked, wait: float, holder: str) -> Verb[store.Token | None]:
-    waiter = -random.getrandbits(62) - 1 if wait > 0 else None  # noqa: S311 - a number of one's own, not a secret
+    waiter = -random.getrandbits(62) - 1 if wait > 0 else None
     return store.acquire_permits(
         asked.names, asked.capacity, asked.ttl or 0.0, holder=holder or socket.gethostname(), job=None, token=str(uuid4()),
         waiter=waiter,
@@ -464,5 +466,3 @@ def change(name: str, rows: tuple[Any, Any]) -> LimitChange:
     hidden = ("updated_at", "set_by", "name")
     fields = {key: ((before or {}).get(key), value) for key, value in after.items() if key not in hidden}
     return LimitChange(name, {key: pair for key, pair in fields.items() if pair[0] != pair[1]})
-
-

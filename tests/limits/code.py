@@ -35,7 +35,7 @@ def gate(name: str) -> None:
 
 
 async def agate(name: str) -> None:
-    while name and not (folder() / f"gate-{name}").exists():  # noqa: ASYNC110, ASYNC240
+    while name and not (folder() / f"gate-{name}").exists():
         await asyncio.sleep(0.01)
 
 

@@ -177,7 +177,7 @@ def test_async(app: Lanework) -> None:
         await app._close_loop()
 
     async def _forever(app: Lanework) -> None:
-        from lanework.permits import _around  # noqa: PLC0415
+        from lanework.permits import _around
 
         _around.set(())
         async with app.permit("one", wait=60):
@@ -241,7 +241,10 @@ def test_a_process_that_ends_frees_what_it_had(app: Lanework, other: Other, sql:
     assert app.permits.get("gpu").held == 1
     second.close()
     assert app.permits.get("gpu").held == 0
-    assert sql.rows("select * from lanework.permit_use u join lanework.workers w on w.id = u.worker_id where w.state <> 'active'") == []
+    assert (
+        sql.rows("select * from lanework.permit_use u join lanework.workers w on w.id = u.worker_id where w.state <> 'active'")
+        == []
+    )
 
 
 def test_a_process_that_was_declared_dead_knows_it(app: Lanework, other: Other, sql: Engine) -> None:

@@ -31,10 +31,10 @@ def test_the_burst_then_the_pace(app: Lanework, other: Other) -> None:
 def test_no_window_has_more_over_processes(app: Lanework, other: Other, sql: Engine) -> None:
     sql.rows("create table grants (at timestamptz not null default clock_timestamp(), n float8)")
     sql.db.execute(
-        """create function note() returns trigger language plpgsql as $$ begin
+        b"""create function note() returns trigger language plpgsql as $$ begin
              insert into grants
              values (clock_timestamp(), extract(epoch from new.requests_at - greatest(old.requests_at, lanework.now())) * 95.0);
-             return null; end $$""".encode()
+             return null; end $$"""
     )
     sql.rows("create trigger note after update on lanework.rates for each row execute function note()")
     apps = [app, other(), other()]

@@ -19,11 +19,19 @@ MINUTE = timedelta(minutes=1)
 
 
 def take(
-    engine: Engine, worker: int, *names: str, n: int = 1, held: int = 0, waiting: int | None = None, capacity: int = 1, call: int = 0
+    engine: Engine,
+    worker: int,
+    *names: str,
+    n: int = 1,
+    held: int = 0,
+    waiting: int | None = None,
+    capacity: int = 1,
+    call: int = 0,
 ) -> int:
     """How many of `n` grants of these names together were given."""
     state = [
-        {"name": name, "held": held, "waiting": n if waiting is None else waiting, "jobs": [], "capacity": capacity} for name in names
+        {"name": name, "held": held, "waiting": n if waiting is None else waiting, "jobs": [], "capacity": capacity}
+        for name in names
     ]
     asks = [{"names": list(names), "n": n}] if n else []
     rows = engine.rows(

@@ -18,7 +18,9 @@ def rate(engine: Engine, name: str = "r", **values: float) -> None:
     engine.rows("select * from lanework.set_rate(%s, %s::jsonb, 'test')", name, json.dumps(values))
 
 
-def take(engine: Engine, least: float = 1, want: float = 1, tokens: float = 0, want_tokens: float | None = None) -> dict[str, float]:
+def take(
+    engine: Engine, least: float = 1, want: float = 1, tokens: float = 0, want_tokens: float | None = None
+) -> dict[str, float]:
     row = engine.rows(
         "select * from lanework.take_rate('r', %s, %s, %s, %s)", least, tokens, want, tokens if want_tokens is None else want_tokens
     )[0]
@@ -125,4 +127,8 @@ def test_acts_on_rates_are_audited(engine: Engine) -> None:
     engine.rows("select lanework.pause_rate('r', 5, 'ann')")
     assert engine.one("select lanework.resume_rate('r', 'ann')")
     assert take(engine, want=9)["requests"] == 1
-    assert [row["act"] for row in engine.rows("select act from lanework.audit_log order by id")] == ["rate.set", "rate.pause", "rate.resume"]
+    assert [row["act"] for row in engine.rows("select act from lanework.audit_log order by id")] == [
+        "rate.set",
+        "rate.pause",
+        "rate.resume",
+    ]

@@ -37,7 +37,21 @@ ASYNC_BOUND = 2.0
 class Run:
     """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
 
-    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "permits", "row", "settled", "spoke", "task")
+    __slots__ = (
+        "_stop",
+        "_timer",
+        "context",
+        "executor",
+        "handler",
+        "held",
+        "lane",
+        "no",
+        "permits",
+        "row",
+        "settled",
+        "spoke",
+        "task",
+    )
 
     def __init__(
         self, lane: Lane, row: Claimed, held: Held, *, no: int, handler: Handler, executor: Executor | None

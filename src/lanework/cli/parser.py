@@ -16,6 +16,9 @@ COMMANDS = {
     "status": "lanes, queues, running jobs and workers on one screen",
     "jobs": "list, show, wait for and cancel jobs",
     "lanes": "list, add, change, drain and remove lanes",
+    "permits": "locks and limits: who holds them, and how many there are",
+    "rates": "requests and tokens in a window: list, change, pause",
+    "budgets": "what jobs may spend",
     "workers": "list workers",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
@@ -38,6 +41,23 @@ GROUPS = {
         "drain": "start nothing more in a lane; running jobs finish",
         "resume": "start jobs in a lane again",
         "remove": "remove a lane",
+    },
+    "permits": {
+        "list": "permits with what is held of them",
+        "show": "who holds a permit, and who waits",
+        "set": "change a capacity; acts at once",
+        "release": "take a hold with a token away",
+    },
+    "rates": {
+        "list": "rates with their limits and pauses",
+        "set": "change a rate",
+        "pause": "grant nothing for some time",
+        "resume": "end a pause",
+    },
+    "budgets": {
+        "list": "budgets with what is spent",
+        "set": "create or change a budget",
+        "remove": "remove a budget: no limit any more",
     },
 }
 EPILOG = """exit codes:
