@@ -55,8 +55,8 @@ class Context:
     """
 
     __slots__ = (
-        "_blocks", "_cancel_reason", "_claim", "_declared", "_failed_items", "_item_errors", "_link", "_lost", "_past", "_saved", "_steps_",
-        "_worker_id", "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type",
+        "_blocks", "_cancel_reason", "_claim", "_declared", "_failed_items", "_item_errors", "_link", "_lost", "_past", "_saved",
+        "_steps_", "_worker_id", "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type",
     )  # fmt: skip
 
     def __init__(

@@ -97,8 +97,8 @@ def check_order(held: Sequence[str], asked: Sequence[str], wait: float) -> None:
     """Who holds permits waits only for names above all of them. Who does not wait cannot wait for ever."""
     if held and wait > 0 and min(asked) <= max(held):
         raise PermitOrder(
-            f"permit {min(asked)!r} is asked for by a holder of {max(held)!r}: names are taken in rising order, so that two holders "
-            "never wait for each other; take them together, or in that order, or with wait=0"
+            f"permit {min(asked)!r} is asked for by a holder of {max(held)!r}: names are taken in rising order, so that two "
+            "holders never wait for each other; take them together, or in that order, or with wait=0"
         )
 
 
@@ -139,9 +139,7 @@ class Hold:
 
     def _renewable(self) -> TokenGiven:
         if not isinstance(self._given, TokenGiven):
-            raise InvalidLimit(
-                f"permit {self.name!r} was taken without a ttl: it lives as long as its process, and needs no renewal"
-            )
+            raise InvalidLimit(f"permit {self.name!r} was taken without a ttl: it lives as long as its process")
         return self._given
 
     def __repr__(self) -> str:

@@ -61,7 +61,7 @@ class RecordingLink:
         elif op == "log":
             self.logs.append((data["stream"], data["text"]))
 
-    def ask(self, op: str, data: dict[str, Any]) -> Any:
+    def ask(self, op: str, data: dict[str, Any]) -> Any:  # noqa: PLR0911 - one answer per question
         match op:
             case "get_step":
                 return {"text": self.steps[data["key"]], "blob": None} if data["key"] in self.steps else None

@@ -143,7 +143,7 @@ def test_several_together(app: Lanework, other: Other) -> None:
 
 def test_names_are_taken_in_rising_order(app: Lanework) -> None:
     with app.permit("b"):
-        with pytest.raises(PermitOrder, match="'a'.*'b'"), app.permit("a", wait=1):
+        with pytest.raises(PermitOrder, match=r"'a'.*'b'"), app.permit("a", wait=1):
             pass
         with pytest.raises(PermitOrder), app.permit("b", wait=1):
             pass
@@ -189,9 +189,8 @@ def test_async(app: Lanework) -> None:
 
 def test_scopes(app: Lanework, other: Other) -> None:
     second = other()
-    with app.permit("model", scope="process"), second.permit("model", scope="process", wait=0):
-        with pytest.raises(PermitBusy), app.permit("model", scope="process", wait=0):
-            pass
+    with app.permit("model", scope="process"), second.permit("model", scope="process", wait=0), pytest.raises(PermitBusy):
+        app.permit("model", scope="process", wait=0).__enter__()
     assert app.permits.list() == []
     with app.permit("gpu", scope="host"):
         with pytest.raises(PermitBusy), second.permit("gpu", scope="host", wait=0):
@@ -241,10 +240,7 @@ def test_a_process_that_ends_frees_what_it_had(app: Lanework, other: Other, sql:
     assert app.permits.get("gpu").held == 1
     second.close()
     assert app.permits.get("gpu").held == 0
-    assert (
-        sql.rows("select * from lanework.permit_use u join lanework.workers w on w.id = u.worker_id where w.state <> 'active'")
-        == []
-    )
+    assert sql.rows("select * from lanework.permit_use") == []
 
 
 def test_a_process_that_was_declared_dead_knows_it(app: Lanework, other: Other, sql: Engine) -> None:
@@ -262,13 +258,13 @@ def test_a_process_that_was_declared_dead_knows_it(app: Lanework, other: Other, 
 def test_bounds_are_named(app: Lanework) -> None:
     for wrong in ({"capacity": -1}, {"capacity": 10_001}, {"scope": "galaxy"}, {"ttl": 0}, {"ttl": 30, "scope": "process"}):
         with pytest.raises(InvalidLimit, match=rf"^({'|'.join(wrong)}):"):
-            app.permit("x", **wrong)  # type: ignore[arg-type]
+            app.permit("x", **wrong)
     for name in ("", "a@b", "x" * 151):
-        with pytest.raises(InvalidLimit, match="^permit:"):
+        with pytest.raises(InvalidLimit, match=r"^permit:"):
             app.permit(name)
     with pytest.raises(LimitNotFound):
         app.permits.get("nothing")
-    with pytest.raises(InvalidLimit, match="^token:"):
+    with pytest.raises(InvalidLimit, match=r"^token:"):
         app.permits.release("no uuid")
-    with pytest.raises(InvalidLimit, match="^capacity:"):
+    with pytest.raises(InvalidLimit, match=r"^capacity:"):
         app.permits.set("x", 10_001)

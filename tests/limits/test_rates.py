@@ -71,7 +71,8 @@ def test_tokens_and_async(app: Lanework) -> None:
 
 def test_a_pause_holds_everybody(app: Lanework, other: Other) -> None:
     rate, same = app.rate("openai", requests=6000), other().rate("openai")
-    rate.take(), same.take()
+    rate.take()
+    same.take()
     until = rate.pause(60)
     assert app.rates.get("openai").paused_until == until
     for one in (rate, same):
@@ -103,7 +104,7 @@ def test_operators_change_it(app: Lanework) -> None:
             app.rates.set("openai", **wrong)
     with pytest.raises(LimitNotFound):
         app.rates.get("nothing")
-    with pytest.raises(InvalidLimit, match="^tokens:"):
+    with pytest.raises(InvalidLimit, match=r"^tokens:"):
         app.rate("openai").take(tokens=-1)
-    with pytest.raises(InvalidLimit, match="^seconds:"):
+    with pytest.raises(InvalidLimit, match=r"^seconds:"):
         app.rates.pause("openai", -1)

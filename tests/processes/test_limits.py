@@ -55,8 +55,7 @@ def test_permits_are_never_exceeded(site: Site) -> None:
 
 def test_a_dead_workers_permits_are_free_within_two_seconds(site: Site) -> None:
     """Expiry alone would take 20 s here."""
-    slow = {"LANEWORK_EXPIRY": "20", "LANEWORK_FENCE_AFTER": "15"}
-    workers = [site.start(**slow), site.start(**slow)]
+    workers = [site.start(LANEWORK_EXPIRY="20", LANEWORK_FENCE_AFTER="15") for _ in range(2)]
     first = site.submit("permit_inside", seconds=60)
     site.until(lambda: site.noted(first, "in permit_inside"), "the first to hold it")
     site.client.permits.set("inside", 1)

@@ -19,20 +19,10 @@ MINUTE = timedelta(minutes=1)
 
 
 def take(
-    engine: Engine,
-    worker: int,
-    *names: str,
-    n: int = 1,
-    held: int = 0,
-    waiting: int | None = None,
-    capacity: int = 1,
-    call: int = 0,
-) -> int:
+    engine: Engine, worker: int, *names: str, n: int = 1, held: int = 0, capacity: int = 1, call: int = 0
+) -> int:  # fmt: skip
     """How many of `n` grants of these names together were given."""
-    state = [
-        {"name": name, "held": held, "waiting": n if waiting is None else waiting, "jobs": [], "capacity": capacity}
-        for name in names
-    ]
+    state = [{"name": name, "held": held, "waiting": n, "jobs": [], "capacity": capacity} for name in names]
     asks = [{"names": list(names), "n": n}] if n else []
     rows = engine.rows(
         "select * from lanework.take_permits(%s, %s, %s, %s) where ask >= 0",
@@ -50,9 +40,8 @@ def others_wait(engine: Engine, worker: int, name: str, held: int) -> bool:
 
 
 def used(engine: Engine, name: str) -> int:
-    return int(engine.one(
-        "select coalesce(sum(u.used), 0) from lanework.permit_use u join lanework.permits p on p.id = u.permit_id where p.name = %s", name
-    ))  # fmt: skip
+    join = "lanework.permit_use u join lanework.permits p on p.id = u.permit_id"
+    return int(engine.one(f"select coalesce(sum(u.used), 0) from {join} where p.name = %s", name))
 
 
 def acquire(engine: Engine, *names: str, ttl: timedelta = MINUTE, capacity: int = 1, waiter: int | None = None) -> Any:
@@ -67,8 +56,8 @@ def release(engine: Engine, token: uuid.UUID) -> bool:
 
 
 def limited_claim(
-    engine: Engine, worker: int, lane: int, types: dict[int, list[str]], *more: int, held: dict[str, int] | None = None, want: int = 10,
-    used: int = 0, done: list[Claim] | None = None, rates: dict[int, str] | None = None,
+    engine: Engine, worker: int, lane: int, types: dict[int, list[str]], *more: int, held: dict[str, int] | None = None,
+    want: int = 10, used: int = 0, done: list[Claim] | None = None, rates: dict[int, str] | None = None,
 ) -> list[Claim]:  # fmt: skip
     """A claim of a lane with types that declare permits, and `more` types that do not."""
     names = {name for needs in types.values() for name in needs}

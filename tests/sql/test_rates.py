@@ -18,12 +18,9 @@ def rate(engine: Engine, name: str = "r", **values: float) -> None:
     engine.rows("select * from lanework.set_rate(%s, %s::jsonb, 'test')", name, json.dumps(values))
 
 
-def take(
-    engine: Engine, least: float = 1, want: float = 1, tokens: float = 0, want_tokens: float | None = None
-) -> dict[str, float]:
-    row = engine.rows(
-        "select * from lanework.take_rate('r', %s, %s, %s, %s)", least, tokens, want, tokens if want_tokens is None else want_tokens
-    )[0]
+def take(engine: Engine, want: float = 1, tokens: float = 0, want_tokens: float | None = None) -> dict[str, float]:
+    many = tokens if want_tokens is None else want_tokens
+    row = engine.rows("select * from lanework.take_rate('r', 1, %s, %s, %s)", tokens, want, many)[0]
     return {key: float(value) for key, value in row.items()}
 
 
@@ -35,7 +32,7 @@ def busiest(grants: list[tuple[float, float]], window: float = 60.0) -> float:
 @pytest.mark.parametrize("limit", [1, 2, 19, 20, 60, 500])
 def test_no_window_has_more_than_the_limit(engine: Engine, limit: int) -> None:
     rate(engine, requests=limit)
-    at, grants, chance = 0.0, [], random.Random(limit)
+    at, grants, chance = 0.0, list[tuple[float, float]](), random.Random(limit)
     while at < 200:
         got = take(engine, want=chance.choice([1, 1, 5, 1000]))
         if got["requests"]:
@@ -52,7 +49,7 @@ def test_no_window_has_more_than_the_limit(engine: Engine, limit: int) -> None:
 @pytest.mark.parametrize("limit", [2, 60, 200])
 def test_the_limit_is_nearly_reached(engine: Engine, limit: int) -> None:
     rate(engine, requests=limit)
-    at, grants = 0.0, []
+    at, grants = 0.0, list[tuple[float, float]]()
     while at < 70:
         got = take(engine)
         grants.append((at, got["requests"]))
@@ -70,13 +67,13 @@ def test_slices_are_whole_requests(engine: Engine) -> None:
 @pytest.mark.parametrize("big", [1200, 4500, 9000, 60_000])
 def test_tokens_too_and_requests_larger_than_the_burst(engine: Engine, big: int) -> None:
     rate(engine, tokens=90_000)
-    at, grants, chance = 0.0, [], random.Random(big)
+    at, grants, chance = 0.0, list[tuple[float, float]](), random.Random(big)
     while at < 300:
         wanted = chance.choice([big // 2, big])
         got = take(engine, tokens=wanted)
         if got["tokens"]:
             assert got["tokens"] == wanted
-            grants.append((at, wanted))
+            grants.append((at, float(wanted)))
         else:
             move(engine, seconds=got["wait_s"] + 1e-4)
             at += got["wait_s"] + 1e-4
@@ -127,8 +124,5 @@ def test_acts_on_rates_are_audited(engine: Engine) -> None:
     engine.rows("select lanework.pause_rate('r', 5, 'ann')")
     assert engine.one("select lanework.resume_rate('r', 'ann')")
     assert take(engine, want=9)["requests"] == 1
-    assert [row["act"] for row in engine.rows("select act from lanework.audit_log order by id")] == [
-        "rate.set",
-        "rate.pause",
-        "rate.resume",
-    ]
+    acts = [row["act"] for row in engine.rows("select act from lanework.audit_log order by id")]
+    assert acts == ["rate.set", "rate.pause", "rate.resume"]

@@ -41,9 +41,7 @@ class JobSource:
 
     def _request(self, asked: Asked, wait: float) -> dict[str, Any]:
         if asked.ttl is not None:
-            raise InvalidLimit(
-                "ttl: a hold inside a job lives as long as the job; use app.permits.acquire for one that outlives it"
-            )
+            raise InvalidLimit("ttl: a hold inside a job ends with it; use app.permits.acquire for one that outlives it")
         check_order(self._context._declared, asked.shown, wait)
         return {"names": list(asked.names), "capacity": asked.capacity, "scope": asked.scope, "wait": wait}
 
