@@ -19,6 +19,7 @@ ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
 
 #: What each prints, as a pattern over its whole output.
 OUTPUT = {
+    "budget.py": r"completed None\nblocked budget:owner:alice\nspent 0\.3\nwords 1\n",
     "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
     r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"
@@ -42,9 +43,12 @@ OUTPUT = {
     "process_executor.py": r"19997 computed in a child: True\ntimeout - job \d+ \(runaway\) failed as timeout: .*\n",
     "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
+    "provider_limit.py": r"answers: 45\nat once: 2\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
+    "session_lock.py": r"409: permit 'chat-7' is not free\nthe fence has risen: True\n",
     "sessions.py": r"\{'ada': \['one', 'two', 'four'\], 'bob': \['one', 'two', 'four'\]\}\n6 completed, 2 failed\n",
+    "throttled.py": r"status 200\nattempts 2 tries 0\n",
     "versions.py": r"Ada\nGrace and Edsger\n",
 }
 
