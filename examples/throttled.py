@@ -30,7 +30,8 @@ def call(ctx: Context, port: int) -> int:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}") as answer:
             return int(answer.status)
     except urllib.error.HTTPError as error:
-        raise Retryable("slow down", error_class="throttled", retry_after=float(error.headers["Retry-After"])) from error
+        error.close()
+        raise Retryable("slow down", error_class="throttled", retry_after=float(error.headers["Retry-After"])) from None
 
 
 async def main() -> None:
