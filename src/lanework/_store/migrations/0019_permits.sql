@@ -73,9 +73,7 @@ end $$;
 -- What one source of one process may still take of a permit, of which it has p_held. Exact only under the permit's lock.
 -- Who has waited longer comes first.
 create function lanework.permit_left(p_permit int, p_worker bigint, p_source int, p_held int, p_since timestamptz) returns int
-language plpgsql volatile
-set enable_seqscan = off set enable_bitmapscan = off
-as $$
+language plpgsql volatile as $$
 declare
     v_now timestamptz := lanework.now();
 begin
@@ -111,16 +109,6 @@ begin
     perform lanework.hint(x.lane) from (
         select distinct t.lane from lanework.job_types t where t.id = any (v_types) and t.lane is distinct from p_lane) x;
     return cardinality(v_types);
-end $$;
-
-create function lanework.is_awaited(p_key text) returns boolean
-language plpgsql volatile
-set enable_seqscan = off set enable_bitmapscan = off
-as $$
-begin
-    return exists (
-        select from lanework.jobs j
-        where j.status = 'blocked' and j.blocked_on = p_key and j.blocked_on <> 'session' and j.blocked_on <> 'children');
 end $$;
 
 -- p_freed of these permits have just been given back (or their capacity was raised): jobs that wait for them go on, processes
@@ -165,6 +153,10 @@ declare
     v_left int[];
     v_got int[];
     v_asked text[];
+    v_jobs text[];
+    v_was int[];
+    v_late boolean;
+    v_queues boolean;
     v_freed int[];
     v_since timestamptz[];
     v_most int;
@@ -177,33 +169,33 @@ begin
     elsif not lanework.living(p_worker, '{active,draining}') then
         raise exception 'worker % has ended', p_worker using errcode = 'LW401';
     end if;
-    perform lanework.ensure_permits(array_agg(x.name order by x.name), array_agg(x.capacity order by x.name))
-    from jsonb_to_recordset(p_state) as x(name text, capacity int);
     v_asked := array(select distinct n from jsonb_array_elements(p_asks) q, jsonb_array_elements_text(q -> 'names') n);
     if v_asked = '{}' then
         perform set_config('synchronous_commit', 'off', true); -- what is given back may be given back again
     else
+        perform lanework.ensure_permits(array_agg(x.name order by x.name), array_agg(x.capacity order by x.name))
+        from jsonb_to_recordset(p_state) as x(name text, capacity int);
         perform lanework.permit_lock(x.id) from (select p.id from lanework.permits p where p.name = any (v_asked) order by p.id) x;
     end if;
     v_now := lanework.now();
-    select array_agg(x.name order by p.id), array_agg(p.id order by p.id), array_agg(x.held order by p.id), array_agg(x.waiting order by p.id)
-    into v_names, v_ids, v_held, v_waiting
-    from jsonb_to_recordset(p_state) as x(name text, held int, waiting int) join lanework.permits p on p.name = x.name;
-    v_got := array_fill(0, array[coalesce(cardinality(v_ids), 0)]);
-    if exists (
-        select from lanework.permit_use u
-        where u.worker_id = p_worker and u.source = 0 and u.permit_id = any (v_ids) and u.call > p_call) then
+    -- who gives one back, because others wait, waits behind them
+    select array_agg(x.name order by p.id), array_agg(p.id order by p.id), array_agg(x.held order by p.id), array_agg(x.waiting order by p.id),
+           array_agg(x.jobs::text order by p.id), array_agg(coalesce(u.used, 0) order by p.id), coalesce(bool_or(u.call > p_call), false),
+           array_agg(case when u.used > x.held or w.until <= v_now then v_now else coalesce(w.since, v_now) end order by p.id),
+           coalesce(bool_or(w.waiter is not null or x.waiting > 0), false)
+    into v_names, v_ids, v_held, v_waiting, v_jobs, v_was, v_late, v_since, v_queues
+    from jsonb_to_recordset(p_state) as x(name text, held int, waiting int, jobs bigint[]) join lanework.permits p on p.name = x.name
+    left join lanework.permit_use u on u.permit_id = p.id and u.worker_id = p_worker and u.source = 0
+    left join lanework.permit_waiters w on w.permit_id = p.id and w.waiter = p_worker;
+    if v_late then
         raise exception 'a later call of worker % came first', p_worker using errcode = 'LW401';
     end if;
-    -- who gives one back, because others wait, waits behind them
-    v_since := array(
-        select case when u.used > s.held or w.until <= v_now then v_now else coalesce(w.since, v_now) end
-        from unnest(v_ids, v_held) with ordinality as s(id, held, n)
-        left join lanework.permit_use u on u.permit_id = s.id and u.worker_id = p_worker and u.source = 0
-        left join lanework.permit_waiters w on w.permit_id = s.id and w.waiter = p_worker order by s.n);
-    v_left := array(
-        select case when s.name = any (v_asked) then lanework.permit_left(s.id, p_worker, 0, s.held, s.since) else 0 end
-        from unnest(v_ids, v_names, v_held, v_since) with ordinality as s(id, name, held, since, n) order by s.n);
+    v_got := array_fill(0, array[coalesce(cardinality(v_ids), 0)]);
+    if v_asked <> '{}' then
+        v_left := array(
+            select case when s.name = any (v_asked) then lanework.permit_left(s.id, p_worker, 0, s.held, s.since) else 0 end
+            from unnest(v_ids, v_names, v_held, v_since) with ordinality as s(id, name, held, since, n) order by s.n);
+    end if;
 
     for a in select q.n::int - 1 as n, array(select jsonb_array_elements_text(q.q -> 'names')) as names, (q.q ->> 'n')::int as wanted
              from jsonb_array_elements(p_asks) with ordinality as q(q, n)
@@ -229,33 +221,33 @@ begin
         return query select a.n, v_most, v_fences, null::text[];
     end loop;
 
-    v_freed := array(
-        select coalesce(u.used, 0) - s.held - s.got
-        from unnest(v_ids, v_held, v_got) with ordinality as s(id, held, got, n)
-        left join lanework.permit_use u on u.permit_id = s.id and u.worker_id = p_worker and u.source = 0 order by s.n);
     insert into lanework.permit_use as u (permit_id, worker_id, source, used, call, jobs, at)
-    select s.id, p_worker, 0, s.held + s.got, p_call, coalesce(j.jobs, '{}'), v_now
-    from unnest(v_ids, v_names, v_held, v_got) as s(id, name, held, got)
-    left join lateral (
-        select array(select jsonb_array_elements_text(x -> 'jobs')::bigint) as jobs
-        from jsonb_array_elements(p_state) x where x ->> 'name' = s.name limit 1) j on true
+    select s.id, p_worker, 0, s.held + s.got, p_call, coalesce(s.jobs::bigint[], '{}'), v_now
+    from unnest(v_ids, v_held, v_got, v_jobs) as s(id, held, got, jobs)
     order by s.id
     on conflict (permit_id, worker_id, source) do update
     set used = excluded.used, call = excluded.call, jobs = excluded.jobs, at = excluded.at;
 
-    delete from lanework.permit_waiters w using unnest(v_ids, v_waiting, v_got) as s(id, waiting, got)
-    where w.permit_id = s.id and w.waiter = p_worker and s.waiting <= s.got;
-    insert into lanework.permit_waiters as w (permit_id, waiter, wanted, since, until)
-    select s.id, p_worker, s.waiting - s.got, case when s.got > 0 then v_now else s.since end, v_now + interval '3 s'
-    from unnest(v_ids, v_waiting, v_got, v_since) as s(id, waiting, got, since) where s.waiting > s.got order by s.id
-    on conflict (permit_id, waiter) do update set wanted = excluded.wanted, since = excluded.since, until = excluded.until;
-
-    perform lanework.permits_freed(v_ids, v_freed);
+    if v_queues then
+        delete from lanework.permit_waiters w using unnest(v_ids, v_waiting, v_got) as s(id, waiting, got)
+        where w.permit_id = s.id and w.waiter = p_worker and s.waiting <= s.got;
+        insert into lanework.permit_waiters as w (permit_id, waiter, wanted, since, until)
+        select s.id, p_worker, s.waiting - s.got, case when s.got > 0 then v_now else s.since end, v_now + interval '3 s'
+        from unnest(v_ids, v_waiting, v_got, v_since) as s(id, waiting, got, since) where s.waiting > s.got order by s.id
+        on conflict (permit_id, waiter) do update set wanted = excluded.wanted, since = excluded.since, until = excluded.until;
+    end if;
+    v_freed := array(select s.was - s.held - s.got from unnest(v_was, v_held, v_got) with ordinality as s(was, held, got, n) order by s.n);
+    if 0 < any (v_freed) then
+        perform lanework.permits_freed(v_ids, v_freed);
+    end if;
     return query
         select -1, 0, null::bigint[], coalesce(array_agg(s.name), '{}')
         from unnest(v_ids, v_names) as s(id, name)
         where exists (select from lanework.permit_waiters w where w.permit_id = s.id and w.waiter <> p_worker and w.until > v_now)
-           or lanework.is_awaited('permit:' || s.name);
+           or exists (
+               select from lanework.jobs j
+               where j.status = 'blocked' and j.blocked_on = 'permit:' || s.name and j.blocked_on <> 'session' and j.blocked_on <> 'children'
+               offset 0);
 end $$;
 
 -- Everything that a process had goes with it.
