@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +15,7 @@ import pytest
 from lanework import Lanework
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy, PermitLost, PermitOrder
 from lanework.permits import Hold
+from tests.limits.conftest import FAST
 from tests.sql.engine import Engine
 
 Other = Callable[[], Lanework]
@@ -253,6 +256,22 @@ def test_a_process_that_was_declared_dead_knows_it(app: Lanework, other: Other, 
                 hold.check()
     with app.permit("gpu", wait=5) as again:
         assert again.fence > hold.fence
+
+
+def test_a_killed_process_without_a_worker(app: Lanework, database: str) -> None:
+    """No worker is there: processes that only use permits notice each other's silence."""
+    code = (
+        "import sys, time\nfrom lanework import Lanework\n"
+        f"app = Lanework({database!r}, allow_unsafe=True, **{FAST!r})\n"
+        "with app.permit('gpu'):\n    print('held', flush=True)\n    time.sleep(60)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"held\n"
+        with pytest.raises(PermitBusy), app.permit("gpu", wait=0):
+            pass
+        process.kill()
+    with app.permit("gpu", wait=20):
+        pass
 
 
 def test_bounds_are_named(app: Lanework) -> None:

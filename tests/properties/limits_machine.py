@@ -6,8 +6,10 @@ process and token ever made is kept, and acts again after its end.
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -121,7 +123,7 @@ class LimitsMachine(RuleBasedStateMachine):
         state = [{"name": one, "held": process.held[one], "waiting": 0, "jobs": [], "capacity": 1} for one in names]
         rows = self.engine.rows(
             "select granted from lanework.take_permits(%s, %s, %s, %s) where ask = 0", process.id, next(numbers),
-            permits.json.dumps(state), permits.json.dumps(asks),
+            json.dumps(state), json.dumps(asks),
         )  # fmt: skip
         return int(rows[0]["granted"]) if rows else 0
 
@@ -130,7 +132,7 @@ class LimitsMachine(RuleBasedStateMachine):
     @rule(which=name, seconds=st.integers(1, 5))
     def acquires(self, which: str, seconds: int) -> None:
         free = self.capacity[which] - self.in_use(which)
-        found = permits.acquire(self.engine, which, ttl=permits.timedelta(seconds=seconds))
+        found = permits.acquire(self.engine, which, ttl=timedelta(seconds=seconds))
         if found is not None:
             assert free > 0
             self.tokens[found["token"]] = (which, self.clock + seconds)
@@ -206,7 +208,11 @@ class LimitsMachine(RuleBasedStateMachine):
             self.reserved.append(Reserved(id, amount, process))
 
     @precondition(lambda self: self.reserved)
-    @rule(n=pick, share=st.sampled_from([Decimal("0"), Decimal("0.5"), Decimal("1")]), how=st.sampled_from(["settle", "die", "release"]))
+    @rule(
+        n=pick,
+        share=st.sampled_from([Decimal("0"), Decimal("0.5"), Decimal("1")]),
+        how=st.sampled_from(["settle", "die", "release"]),
+    )
     def calls(self, n: int, share: Decimal, how: str) -> None:
         """The call is billed first. Then it is settled, or nobody comes to say; one that was not made is released."""
         one = self.reserved[n % len(self.reserved)]

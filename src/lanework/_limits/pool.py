@@ -27,7 +27,7 @@ from lanework._store.connect import connect
 from lanework._store.keeper import is_broken
 from lanework._store.permits import Taken, take_permits
 from lanework._store.verb import run
-from lanework._store.workers import beat, end_worker, start_worker
+from lanework._store.workers import beat, end_worker, reap, start_worker
 from lanework.config import Settings
 from lanework.errors import PermitBusy, WorkerRetired
 
@@ -63,6 +63,7 @@ class PermitPool:
         self._generation = 0
         self._next_tell = 0.0
         self._next_beat = 0.0
+        self._next_reap = 0.0
         self._last_ok = time.monotonic()
         self._stopping = False
         self._conn: psycopg.Connection[Any] | None = None
@@ -354,6 +355,9 @@ class PermitPool:
             raise WorkerRetired(f"process {self._worker_id} was declared dead")
         self._last_ok = time.monotonic()
         self._next_beat = time.monotonic() + self._settings.beat
+        if time.monotonic() >= self._next_reap:  # there may be no worker to do it
+            self._next_reap = time.monotonic() + self._settings.sweep
+            run(conn, reap(self._worker_id))
 
     def _end(self) -> None:
         try:

@@ -22,6 +22,8 @@ class Limits:
         self._host = host
         self._needs: dict[int, list[str]] = {}
         self._rates: dict[int, str] = {}
+        #: Names that were told once: told again, should their type have left the lane.
+        self._names: set[str] = set()
         #: (job, attempt) → its type, and what of it has not ended yet.
         self._open: dict[tuple[int, int], tuple[int, int]] = {}
         for type_id in host.versions():
@@ -40,10 +42,11 @@ class Limits:
             return None
         needs = {type_id: names for type_id, names in self._needs.items() if type_id in types}
         rates = {type_id: name for type_id, name in self._rates.items() if type_id in types}
-        if not needs and not rates and not self._open:
+        self._names.update(name for names in needs.values() for name in names)
+        if not self._names and not rates:
             return None
         ending = {(run.held.id, run.held.attempt) for run in done}
-        held = Counter({name: 0 for names in needs.values() for name in names})
+        held = Counter(dict.fromkeys(self._names, 0))
         for key, (type_id, parts) in self._open.items():
             if not (key in ending and parts == _ROW):
                 held.update(self._needs[type_id])

@@ -76,6 +76,11 @@ def tend(worker: int, lease: float) -> Verb[Row]:
     return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
+def reap(worker: int) -> Verb[None]:
+    """Declares silent workers dead; everybody may."""
+    return verb("reap", nothing, worker=worker)
+
+
 def prune() -> Verb[list[Row]]:
     return verb("prune", rows)
 
