@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
@@ -34,13 +34,22 @@ def amount_of(value: Any, field: str) -> Decimal:
     return found
 
 
+def cost(value: Any, field: str) -> Decimal:
+    """In millionths, rounded up: many small calls are not free. (What a float adds in its last places is no cost.)"""
+    return _up(amount_of(value, field))
+
+
+def _up(amount: Decimal) -> Decimal:
+    return amount.quantize(Decimal("1e-9")).quantize(Decimal("1e-6"), rounding=ROUND_CEILING)
+
+
 def upper_bound(amount: Amount | None, tokens: int | None, price: Amount | None) -> Decimal:
     """What a call can cost at most: said, or tokens times the price of one."""
     if amount is not None:
-        return amount_of(amount, "amount")
+        return cost(amount, "amount")
     if tokens is None or price is None:
         raise InvalidBudget("amount: a reservation needs an upper bound: an amount, or tokens with the price of one")
-    return amount_of(tokens, "tokens") * amount_of(price, "price")
+    return _up(amount_of(tokens, "tokens") * amount_of(price, "price"))
 
 
 class Reservation:
@@ -62,7 +71,7 @@ class Reservation:
 
     def settle(self, actual: Amount) -> None:
         """What it has cost. Twice is once."""
-        self._ended(self._context._link.ask("settle_reservation", {"id": self.id, "actual": str(amount_of(actual, "actual"))}))
+        self._ended(self._context._link.ask("settle_reservation", {"id": self.id, "actual": str(cost(actual, "actual"))}))
 
     def release(self) -> None:
         """The call was not made."""
@@ -82,7 +91,7 @@ class Reservation:
         return self
 
     async def asettle(self, actual: Amount) -> None:
-        told = {"id": self.id, "actual": str(amount_of(actual, "actual"))}
+        told = {"id": self.id, "actual": str(cost(actual, "actual"))}
         self._ended(await self._context._link.aask("settle_reservation", told))
 
     async def arelease(self) -> None:

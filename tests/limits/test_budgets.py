@@ -83,4 +83,6 @@ def test_bounds_and_names(app: Lanework) -> None:
     with pytest.raises(InvalidBudget, match="upper bound"):
         context.reserve()
     assert context.reserve(tokens=1000, price="0.001").amount == 1  # type: ignore[arg-type]
-    assert context.record.reserved == ["1.000"]
+    assert context.record.reserved == ["1.000000"]
+    assert context.reserve(0.1 + 0.2).amount == Decimal("0.3")
+    assert context.reserve(Decimal("0.0000001")).amount == Decimal("0.000001")

@@ -90,7 +90,7 @@ def pay(ctx: Context, chance: int) -> float:
         if chance % 7 == 3:
             call.release()
             raise Throttled
-        price = 0.2 + (chance * 37 % 80) / 100
+        price = (20 + chance * 37 % 80) / 100
         note(ctx, f"bill {price}")
         time.sleep(0.03)
         call.settle(price)
