@@ -387,11 +387,61 @@ def test_cancel_by_filter_asks_only_at_a_terminal(
     other = submit("sleepy")
     assert cli("jobs", "cancel") == 2 and "say which jobs" in cli.err
     assert cli("jobs", "cancel", "--lane", "quick") == 2 and "--yes" in cli.err
-    assert cli("jobs", "cancel", "--lane", "quick", "--dry-run", "-o", "ids") == 0
-    assert sorted(map(int, cli.out.split())) == ids and "3 jobs would be cancelled" in cli.err
+    (planned,) = cli.json("jobs", "cancel", "--lane", "quick", "--dry-run")
+    assert (planned["matched"], planned["state"]) == (3, "dry run") and "3 jobs would be cancelled" in cli.err
     assert [job["status"] for job in cli.json("jobs", "list", "--lane", "quick")] == ["approved"] * 3
-    assert cli("jobs", "cancel", "--lane", "quick", "--yes") == 0 and "3 cancelled" in cli.err
+    assert cli("jobs", "cancel", *ids, "--dry-run", "-o", "ids") == 0 and "nothing was done" in cli.err
+    assert cli("jobs", "cancel", "--lane", "quick", "--yes") == 0 and "3 jobs cancelled" in cli.err
     assert cli.json("jobs", "list", "--status", "approved")[0]["id"] == other[0]
+
+
+def test_what_has_ended_is_not_cancelled(
+    cli: Cli, submit: Callable[..., list[int]], sql: Callable[..., list[tuple[Any, ...]]]
+) -> None:
+    [job_id] = submit()
+    sql("with gone as (delete from lanework.jobs returning *) insert into lanework.jobs_failed "
+        "select gone.*, now(), 'permanent' from gone")  # fmt: skip
+    sql("update lanework.jobs_failed set status = 'failed'")
+    assert cli("jobs", "cancel", job_id) == 0 and "already failed" in cli.out
+    assert cli.json("audit") == []
+
+
+def test_priorities(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    ids = submit(count=3)
+    assert cli("jobs", "priority", 7, ids[0]) == 0 and cli.out.split()[-3:] == [str(ids[0]), "0", "7"]
+    assert cli("jobs", "priority", 1001, ids[0]) == 2 and cli.err.startswith("LW-300: priority: expected -1000 to 1000, got 1001")
+    assert cli("jobs", "priority", 5, 10**9) == 5
+    assert cli("jobs", "priority", 5) == 2 and "say which jobs" in cli.err
+    assert cli("jobs", "priority", "--lane", "quick", "--dry-run", "--", "-5") == 0 and "3 jobs would be" in cli.err
+    assert cli("jobs", "priority", "--lane", "quick", "--yes", "-o", "ids", "--", "-5") == 0 and "3 jobs given" in cli.err
+    operation = cli.out.strip()
+    assert [job["priority"] for job in cli.json("jobs", "list")] == [-5] * 3
+    assert [one["state"] for one in cli.json("operations", "show", operation)] == ["done"]
+    assert [str(one["id"]) for one in cli.json("operations", "list", "--state", "done")] == [operation]
+    assert cli("operations", "stop", operation) == 0 and "done" in cli.out
+    assert cli("operations", "show", 99999) == 5 and cli.err.startswith("LW-501: ")
+
+
+def test_drains_and_freezes(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    submit()
+    assert cli("lanes", "drain") == cli("lanes", "resume") == cli("lanes", "drain", "quick", "--all") == 2
+    assert cli("lanes", "drain", "--all", "--reason", "upgrade", "--wait", 5) == 0 and "nothing starts any more" in cli.err
+    assert cli("lanes", "drain", "--all") == 0 and "already" in cli.err
+    assert [(lane["enabled"], bool(lane["held_by"])) for lane in cli.json("lanes", "list", "quick")] == [(True, True)]
+    assert cli("lanes", "list") == 0 and "held" in cli.out
+    assert cli("lanes", "resume", "--all") == 0 and "again" in cli.err
+    assert cli("lanes", "freeze", "quick", "--for", "10m", "--wait", 1, "-o", "ids") == 0
+    held = cli.out.strip()
+    assert [one["lanes"] for one in cli.json("lanes", "freeze")] == [["quick"]]
+    assert cli("lanes", "thaw", held) == 0 and "let go: quick" in cli.err
+    assert cli("lanes", "thaw", held) == 5 and cli.err.startswith("LW-507: ")
+    assert cli("lanes", "freeze", "nowhere") == 5
+    assert cli("workers", "drain", 99999) == 5 and cli.err.startswith("LW-503: ")
+    acts = [(one["act"], one["actor"].partition(":")[0]) for one in cli.json("audit", "--since", "1h")]
+    assert acts == [("lanes.thaw", "cli"), ("lanes.freeze", "cli"), ("everything.resume", "cli"), ("everything.drain", "cli")]
+    assert [one["act"] for one in cli.json("audit", "--act", "lanes", "-n", 1)] == ["lanes.thaw"]
+    assert cli.json("audit", "--actor", "nobody") == cli.json("audit", "--target", "job:1") == []
+    assert cli("audit", "--act", "everything") == 0 and "upgrade" in cli.out
 
 
 def test_wait_runs_out_of_time(cli: Cli, submit: Callable[..., list[int]]) -> None:
@@ -423,7 +473,7 @@ def working(dsn: str, folder: Path, *words: str) -> Iterator[subprocess.Popen[st
 @pytest.mark.parametrize("target", ["its_app:app", "its_app.py"])
 def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path, target: str) -> None:
     with working(database, tmp_path, target) as process:
-        while not cli.json("workers"):
+        while not cli.json("workers", "list"):
             assert process.poll() is None
             time.sleep(0.1)
         with psycopg.connect(database, autocommit=True) as db:
@@ -441,7 +491,7 @@ def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path,
         while cli.json("status")["running"][0:1] == [] or cli.json("status")["running"][0]["fraction"] is None:
             time.sleep(0.1)
         assert cli("status") == 0 and "50%  half way" in cli.out and "tester" in cli.out
-        assert cli("workers") == 0 and "tester" in cli.out
+        assert cli("workers", "list") == 0 and "tester" in cli.out
         assert cli("verify") == 0, cli.out
         assert cli("jobs", "cancel", sleepy) == 0 and "stopping" in cli.out
         assert cli("jobs", "wait", sleepy, "--timeout", 30) == 8
@@ -449,7 +499,7 @@ def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path,
         _, log = process.communicate(timeout=60)
     assert process.returncode == 0, log
     assert "starting its_app" in log and "Traceback" not in log
-    assert cli.json("workers") == [] and cli.json("workers", "--all")[0]["state"] == "stopped"
+    assert cli.json("workers", "list") == [] and cli.json("workers", "list", "--all")[0]["state"] == "stopped"
 
 
 @pytest.mark.parametrize("target", ["nowhere:app", "nowhere.py", "not a module"])

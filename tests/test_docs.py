@@ -101,7 +101,7 @@ EXIT_CODES = {
     2: "wrong usage, setting, argument or lane",
     3: "no database, or one that can lose committed jobs",
     4: "the schema is not the one this version needs",
-    5: "no such job or lane",
+    5: "no such job, lane, worker, operation or freeze",
     6: "not finished in time; the job goes on",
     7: "the job failed",
     8: "the job was cancelled",

@@ -33,6 +33,10 @@ OUTPUT = {
     "in_process.py": r"Hello, Ada!\n",
     "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"
     r"LW-320 max_slots: expected 0 to 10000 or none, got 10001\n",
+    "operating.py": r"would be cancelled: 1500\ncancelled: 1500 of 1500\npriority was 0\n"
+    r"in this order: wednesday, monday, tuesday\n"
+    r"during the backup: approved\nada everything.drain everything\nada operation.start operation\nada job.priority job\n"
+    r"ada everything.resume everything\n",
     "own_executor.py": r"hill\.png\nlake\.png\n",
     "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
     "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",

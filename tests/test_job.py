@@ -65,10 +65,10 @@ class Application(Declares):
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo:
         return self.found
 
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
+    def cancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
         return f"cancelled {job_id} {reason}"
 
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
+    async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
         return self.cancel(job_id, by=by, reason=reason)
 
 

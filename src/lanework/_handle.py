@@ -67,9 +67,9 @@ class Reading(Protocol):
 
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo: ...
 
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str: ...
+    def cancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str: ...
 
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str: ...
+    async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str: ...
 
 
 class Handle(Generic[R_co]):
@@ -119,12 +119,12 @@ class Handle(Generic[R_co]):
     async def aresult(self, timeout: float | None = None) -> R_co:
         return self._outcome(await self.await_(timeout))
 
-    def cancel(self, reason: str = "") -> str:
+    def cancel(self, reason: str = "", *, children: bool = True) -> str:
         """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return self._app.cancel(self.id, reason=reason)
+        return self._app.cancel(self.id, reason=reason, children=children)
 
-    async def acancel(self, reason: str = "") -> str:
-        return await self._app.acancel(self.id, reason=reason)
+    async def acancel(self, reason: str = "", *, children: bool = True) -> str:
+        return await self._app.acancel(self.id, reason=reason, children=children)
 
     def _may_be_uncommitted(self) -> bool:
         return self._pending is not None and self._pending()

@@ -14,9 +14,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from lanework import _preparing
+from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
+from lanework._inputs import known_id, moment, page, place, texts
 from lanework._limits.pool import PermitPool
 from lanework._limits.slices import Share
 from lanework._loading import Target
@@ -25,17 +27,19 @@ from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
-from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.budgets import Budgets
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.operations import Operations
 from lanework.permits import AppSource, Asked, Permit, Permits, Scope
 from lanework.rates import Rate, Rates
 from lanework.reports import (
@@ -61,7 +65,7 @@ STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", 
 MOST_LISTED = 1000
 
 
-class Lanework(Declares):
+class Lanework(Acts, Declares):
     """One per application. With no `dsn` (and no LANEWORK_DSN) it starts, or shares, an embedded PostgreSQL.
 
     Nothing is connected before the first call that needs it. Sync and async calls are twins: `get` and `aget`.
@@ -75,6 +79,8 @@ class Lanework(Declares):
         self.secrets = Secrets()
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
+        self.operations = Operations(self)
+        self.freezes = Freezes(self)
         self.permits = Permits(self)
         self.rates = Rates(self)
         self.budgets = Budgets(self)
@@ -191,10 +197,10 @@ class Lanework(Declares):
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def get(self, job_id: int) -> JobInfo:
-        return _answered(job_id, self._run(get_job(job_id)))
+        return _answered(job_id, self._run(get_job(known_id(job_id))))
 
     async def aget(self, job_id: int) -> JobInfo:
-        return _answered(job_id, await self._arun(get_job(job_id)))
+        return _answered(job_id, await self._arun(get_job(known_id(job_id))))
 
     def list(self, **filters: Any) -> builtins.list[JobInfo]:
         """Newest first. Filters: status, type, lane (one or several), owner, tag, error_class, created_after, before, limit.
@@ -207,38 +213,38 @@ class Lanework(Declares):
         return await self._arun(_list(**filters))
 
     def logs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> builtins.list[LogEntry]:
-        return [log_row(row) for row in self._run(job_logs(job_id, after, limit))]
+        return [log_row(row) for row in self._run(job_logs(known_id(job_id), place(after, "after"), page(limit)))]
 
     async def alogs(self, job_id: int, *, after: int = 0, limit: int = 1000) -> builtins.list[LogEntry]:
-        return [log_row(row) for row in await self._arun(job_logs(job_id, after, limit))]
+        return [log_row(row) for row in await self._arun(job_logs(known_id(job_id), place(after, "after"), page(limit)))]
 
     def attempts(self, job_id: int) -> builtins.list[Attempt]:
         """The attempts that did not succeed, each with its error and traceback."""
-        return [attempt_row(row) for row in self._run(job_attempts(job_id))]
+        return [attempt_row(row) for row in self._run(job_attempts(known_id(job_id)))]
 
     async def aattempts(self, job_id: int) -> builtins.list[Attempt]:
-        return [attempt_row(row) for row in await self._arun(job_attempts(job_id))]
+        return [attempt_row(row) for row in await self._arun(job_attempts(known_id(job_id)))]
 
     def steps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
         """The stored steps of a job, in the order in which they were stored."""
-        return [step_row(row) for row in self._run(list_steps(job_id, limit))]
+        return [step_row(row) for row in self._run(list_steps(known_id(job_id), page(limit)))]
 
     async def asteps(self, job_id: int, *, limit: int = 1000) -> builtins.list[Step]:
-        return [step_row(row) for row in await self._arun(list_steps(job_id, limit))]
+        return [step_row(row) for row in await self._arun(list_steps(known_id(job_id), page(limit)))]
 
     def item_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
         """The items of a partial job that failed."""
-        return [item_row(row) for row in self._run(item_errors(job_id, limit))]
+        return [item_row(row) for row in self._run(item_errors(known_id(job_id), page(limit)))]
 
     async def aitem_errors(self, job_id: int, *, limit: int = 1000) -> builtins.list[ItemFailure]:
-        return [item_row(row) for row in await self._arun(item_errors(job_id, limit))]
+        return [item_row(row) for row in await self._arun(item_errors(known_id(job_id), page(limit)))]
 
     def children(self, job_id: int) -> builtins.list[ChildResult]:
-        rows = self._run(list_children(job_id))
+        rows = self._run(list_children(known_id(job_id)))
         return results(rows)
 
     async def achildren(self, job_id: int) -> builtins.list[ChildResult]:
-        rows = await self._arun(list_children(job_id))
+        rows = await self._arun(list_children(known_id(job_id)))
         return results(rows)
 
     def workers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
@@ -246,13 +252,6 @@ class Lanework(Declares):
 
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
-
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return _answered(job_id, self._run(cancel(job_id, by, reason)))
-
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
-        return _answered(job_id, await self._arun(cancel(job_id, by, reason)))
 
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
@@ -368,7 +367,7 @@ class Lanework(Declares):
             _check_wait(context, self.get(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if _answered(job_id, self._run(is_finished(job_id))):
+            if _answered(job_id, self._run(is_finished(known_id(job_id)))):
                 return self.get(job_id)
             time.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -378,7 +377,7 @@ class Lanework(Declares):
             _check_wait(context, await self.aget(job_id))
         deadline = None if timeout is None else time.monotonic() + timeout
         for pause in _pauses():
-            if _answered(job_id, await self._arun(is_finished(job_id))):
+            if _answered(job_id, await self._arun(is_finished(known_id(job_id)))):
                 return await self.aget(job_id)
             await asyncio.sleep(_next(job_id, pause, deadline, timeout))
         raise AssertionError("unreachable")
@@ -499,11 +498,11 @@ def _list(
     for one in statuses or ():
         if one not in STATUSES:
             raise InvalidJob(f"status: expected one of {', '.join(STATUSES)}, got {one!r}", field="status")
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidJob(f"limit: expected 1 to {MOST_LISTED}, got {limit!r}", field="limit")
+    texts(owner=owner, tag=tag, error_class=error_class)
+    moment("created_after", created_after)
     return list_jobs(
         statuses=statuses, types=_several(type), lanes=_several(lane), owner=owner, tag=tag, error_class=error_class,
-        created_after=created_after, before=before, limit=limit,
+        created_after=created_after, before=None if before is None else place(before, "before"), limit=page(limit, MOST_LISTED),
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ ones."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
@@ -43,7 +43,7 @@ class Link(Protocol):
         """The same for async bodies."""
 
     def database(self) -> Keeper:
-        """Connections for the handler's own transactions and blobs; never those that the engine writes with."""
+        """Connections for the handler's blobs, and `for_blocks` for its transactions; never those that the engine writes with."""
 
     async def adatabase(self) -> AsyncKeeper: ...
 
@@ -298,6 +298,21 @@ class Context:
         from lanework.budgets import Reservation, upper_bound  # noqa: PLC0415
 
         return Reservation(self, upper_bound(amount, tokens, price), what, list(budgets))
+
+    # -- other lanes ---------------------------------------------------------------------------------------------------
+
+    def freeze(self, lanes: Sequence[str], *, reason: str = "", timeout: float | None = None) -> AbstractContextManager[int]:
+        """`with ctx.freeze(["interactive", "books"]):` the block begins when nothing but this job runs in these lanes, and nothing
+        starts there until it ends. The hold is this run's: it ends with it, by whatever path, and each lane is as its settings
+        say. `timeout`: how long to wait for running jobs; without one, for as long as they take."""
+        from lanework.freezes import hold_inside  # noqa: PLC0415
+
+        return hold_inside(self, self._link.database(), lanes, reason, timeout)
+
+    def afreeze(self, lanes: Sequence[str], *, reason: str = "", timeout: float | None = None) -> AbstractAsyncContextManager[int]:
+        from lanework.freezes import ahold_inside  # noqa: PLC0415
+
+        return ahold_inside(self, lanes, reason, timeout)
 
     # -- being stopped -------------------------------------------------------------------------------------------------
 

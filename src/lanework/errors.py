@@ -33,7 +33,16 @@ LaneworkError
 ├── JobStopped                  LW-406   raised inside a handler that was asked to stop
 ├── ChildrenFailed              LW-407   a parent whose children did not complete
 ├── ProcessDied                 LW-402   the child process that ran the job died
-└── InvalidResult               LW-410   a handler returned what cannot be stored
+├── InvalidResult               LW-410   a handler returned what cannot be stored
+├── InvalidFilter               LW-500   an act on many jobs was refused: its filter or kind is wrong
+├── OperationNotFound           LW-501
+├── JobNotWaiting               LW-502   only a job that waits has a place in the queue
+├── WorkerNotFound              LW-503
+├── WorkerEnded                 LW-504   a worker that has ended, or is stopping, cannot be steered
+├── InvalidFreeze               LW-505   a freeze was refused: its lanes or its time are wrong
+├── FreezeConflict              LW-506   two jobs would freeze, and wait for, each other's lanes
+├── FreezeNotFound              LW-507   it was ended before, by whomever
+└── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
 from __future__ import annotations
@@ -268,6 +277,65 @@ class ProcessDied(LaneworkError):
 
 class InvalidResult(LaneworkError):
     code = "LW-410"
+
+
+class InvalidFilter(LaneworkError):
+    code = "LW-500"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class OperationNotFound(LaneworkError):
+    code = "LW-501"
+    exit_code = 5
+    http_status = 404
+
+
+class JobNotWaiting(LaneworkError):
+    code = "LW-502"
+    http_status = 409
+
+
+class WorkerNotFound(LaneworkError):
+    code = "LW-503"
+    exit_code = 5
+    http_status = 404
+
+
+class WorkerEnded(LaneworkError):
+    code = "LW-504"
+    http_status = 409
+
+
+class InvalidFreeze(LaneworkError):
+    code = "LW-505"
+    exit_code = 2
+    http_status = 422
+
+
+class FreezeConflict(LaneworkError):
+    """`error_class` is read by the classification: the job is tried again when the other one may have ended."""
+
+    code = "LW-506"
+    http_status = 409
+    error_class = "transient"
+
+
+class FreezeNotFound(LaneworkError):
+    code = "LW-507"
+    exit_code = 5
+    http_status = 404
+
+
+class LanesBusy(LaneworkError):
+    code = "LW-508"
+    exit_code = 6
+    http_status = 409
+    error_class = "transient"
 
 
 def _tree(root: type[LaneworkError]) -> list[type[LaneworkError]]:

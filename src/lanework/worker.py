@@ -26,11 +26,11 @@ from lanework._services.poller import Poller
 from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
 from lanework._store.claims import Held
-from lanework._store.hints import STOP
+from lanework._store.hints import BEHIND, STOP
 from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.permits import ensure_permits
-from lanework._store.workers import LaneView, drain_worker, end_worker, start_worker
+from lanework._store.workers import LaneView, end_worker, leave_worker, start_worker
 from lanework.errors import ConfigError
 from lanework.retries import Classifier
 
@@ -105,7 +105,7 @@ class Worker:
             return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(
@@ -175,7 +175,7 @@ class Worker:
         for lane in self.lanes.values():
             lane.draining = True
         with contextlib.suppress(Exception):
-            await self.keeper.run(drain_worker(self.worker_id))
+            await self.keeper.run(leave_worker(self.worker_id))
         if not await self._quiet(self.settings.grace):
             self._stop_all("release", "its worker was stopped")
             await self._quiet(LAST_SECONDS)
@@ -254,6 +254,9 @@ class Worker:
             self.guard.beat_now()
         elif lane.startswith("@"):
             self._promote(lane[1:])
+        elif lane.startswith(BEHIND):
+            if lane[1:] in self.lanes:
+                self.lanes[lane[1:]].rescan()
         elif lane.startswith("%"):
             self.permits.hint(lane[1:])
         elif lane.startswith("~"):
@@ -401,7 +404,7 @@ class Worker:
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
             on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
-            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id),
+            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id), on_secrets=self.app.secrets.add,
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------

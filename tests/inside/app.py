@@ -19,7 +19,6 @@ from typing import Any
 
 import psycopg
 from pydantic import BaseModel
-from sqlalchemy import text
 
 from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Retryable, Snooze, Wait
 from lanework.errors import JobStopped
@@ -474,6 +473,8 @@ def long_timeout(ctx: Context) -> None:
 
 @app.job(lane="inside", executor="thread", max_tries=1)
 def with_sqlalchemy(ctx: Context, act: str) -> Any:
+    from sqlalchemy import text  # here: every process of these tests loads this module, and few need it
+
     with ctx.transaction() as tx:
         with tx.sqlalchemy() as session:
             session.execute(text("insert into ledger (job, what) values (:job, :what)"), {"job": ctx.job_id, "what": "orm"})
@@ -513,6 +514,16 @@ def stuck_block(ctx: Context, seconds: float) -> None:
 
 app.job("stuck_thread", lane="inside", executor="thread")(stuck_block)
 app.job("stuck_process", lane="inside", executor="process")(stuck_block)
+
+
+@app.job(lane="inside", executor="process", backoff_base=0.05)
+def works_in_block(ctx: Context) -> str:
+    """Its connection is at work for the block when its process is killed."""
+    if ctx.attempt == 1:
+        with ctx.transaction(timeout=60) as tx:
+            note(ctx, "start")
+            tx.execute("select pg_sleep(50)")
+    return f"attempt {ctx.attempt}"
 
 
 @app.job(lane="inside")
@@ -706,6 +717,21 @@ app.job("talks_process", lane="inside", executor="process", backoff_base=0.05)(t
 @app.job("talks_async", lane="inside", backoff_base=0.05)
 async def atalks(ctx: Context) -> str:
     return talks(ctx)
+
+
+def learns_a_secret(ctx: Context) -> None:
+    """That nobody else has: not the worker, if this is a child process."""
+    secret = f"sk-{os.getpid()}-of-job-{ctx.job_id}"
+    app.secrets.add(secret)
+    print(f"printed {secret}")
+    os.write(2, f"written {secret}\n".encode())
+    ctx.log(f"logged {secret}")
+    ctx.progress(0.5, f"told {secret}", keys=[secret, {"deep": f"a {secret}"}], **{secret: 1})
+    raise ValueError(f"raised {secret}")
+
+
+app.job("learns_thread", lane="inside", executor="thread", max_tries=1)(learns_a_secret)
+app.job("learns_process", lane="inside", executor="process", max_tries=1)(learns_a_secret)
 
 
 @app.job(lane="inside", executor="thread")

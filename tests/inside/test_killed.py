@@ -111,6 +111,18 @@ def test_order_of_sessions_over_killed_workers(site: Inside) -> None:
         assert set(numbers) == set(range(12))
 
 
+def test_a_start_hook_that_fails_in_a_child_process(site: Inside) -> None:
+    """No job is given to that child, it is said why, and another one is started; what its hook loads is there before a job."""
+    for n in (1, 2):
+        (site.folder / f"fail-child-{n}").touch()
+    site.start()
+    jobs = [site.job("loaded_process").submit() for _ in range(2)]
+    ended = site.completed(*(job.id for job in jobs))
+    assert [one.result[:-1] for one in ended] == [["child"]] * 2 and {one.tries_used for one in ended} == {0}
+    assert list(site.folder.glob("fail-child-*")) == []
+    assert "no child process for" in site.logs() and "this child's start fails" in site.logs()
+
+
 def test_a_start_hook_that_fails_in_a_worker_process(site: Inside) -> None:
     """No row, no claim, and a word in its log; then it works."""
     (site.folder / "fail-start-1").touch()

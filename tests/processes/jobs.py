@@ -262,6 +262,29 @@ async def stalls(ctx: Context) -> int:
     return ctx.attempt
 
 
+# -- jobs that hold up others ------------------------------------------------------------------------------------------
+
+
+@job("freezer_thread", executor="thread")
+@job("freezer_process", executor="process")
+def freezer(ctx: Context, lanes: list[str], name: str = "thaw") -> None:
+    note(ctx, "start")
+    with ctx.freeze(lanes, reason="a test"):
+        note(ctx, "quiet")
+        wait_for(name)
+        note(ctx, "end")
+
+
+@job("freezer_async")
+async def freezer_async(ctx: Context, lanes: list[str], name: str = "thaw") -> None:
+    note(ctx, "start")
+    async with ctx.afreeze(lanes, reason="a test"):
+        note(ctx, "quiet")
+        while not gate(name).exists():
+            await asyncio.sleep(0.01)
+        note(ctx, "end")
+
+
 # -- poison ------------------------------------------------------------------------------------------------------------
 
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import psycopg
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from tests.properties.acts import Acts
 from tests.properties.model import FINAL, GAP, Job, Kind, Lane, Model, Worker
 from tests.sql.engine import Claim, Engine, numbers
 from tests.sql.proof import complaints, move, wipe
@@ -23,7 +24,7 @@ pick = st.integers(0, 10**6)
 VERDICTS = ("retry", "retry later", "snooze", "release", "loss", "fail", "cancel")
 
 
-class Machine(RuleBasedStateMachine):
+class Machine(Acts):
     def __init__(self, engines: list[Engine]) -> None:
         super().__init__()
         self.engines, self.engine = engines, engines[0]
@@ -86,11 +87,6 @@ class Machine(RuleBasedStateMachine):
             None if age is None else now + age)  # fmt: skip
         if key:
             self.model.keys[key] = (asked, job)
-
-    @rule(n=pick)
-    def cancel(self, n: int) -> None:
-        job = list(self.model.jobs.values())[n % len(self.model.jobs)]
-        assert self.engine.cancel(job.id) == self.model.cancel(job)
 
     @rule()
     def upkeep(self) -> None:

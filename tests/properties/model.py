@@ -42,6 +42,7 @@ class Worker:
     seen: float
     steady: float
     alive: bool = True
+    drained: bool = False
     claims: dict[int, list[Claim]] = field(default_factory=dict)  # what the database has written down
     known: set[int] = field(default_factory=set)  # the numbers of those that the worker knows
     limbo: dict[int, tuple[str, int]] = field(default_factory=dict)  # asked for, and never answered: lane and how many
@@ -53,6 +54,15 @@ class Lane:
     slots: int | None
     worker_slots: int | None = None
     enabled: bool = True
+
+
+@dataclass
+class Freeze:
+    """Held until a moment, or for as long as a claim holds."""
+
+    lanes: tuple[str, ...]
+    until: float | None = None
+    claim: Claim | None = None
 
 
 @dataclass
@@ -71,6 +81,8 @@ class Model:
     lane_use: dict[tuple[str, int], int] = field(default_factory=dict)
     kind_use: dict[tuple[str, int], int] = field(default_factory=dict)
     keys: dict[str, tuple[str, int]] = field(default_factory=dict)
+    freezes: dict[int, Freeze] = field(default_factory=dict)
+    drained: bool = False
     leader: tuple[int, float] | None = None
     now: float = 0.0
 
@@ -82,7 +94,14 @@ class Model:
         limits = [want]
         limits += [row.worker_slots - used] if row.worker_slots is not None else []
         limits += [row.slots - used - others] if row.slots is not None else []
-        return min(limits) if row.enabled else 0
+        closed = not row.enabled or self.held(lane) or self.workers[worker].drained
+        return 0 if closed else min(limits)
+
+    def held(self, lane: str) -> bool:
+        return self.drained or any(lane in freeze.lanes and self.is_held(freeze) for freeze in self.freezes.values())
+
+    def is_held(self, freeze: Freeze) -> bool:
+        return freeze.until > self.now if freeze.until is not None else freeze.claim is not None and self.holds(freeze.claim)
 
     def eligible(self, lane: str, kinds: list[str], worker: int, used: dict[str, int]) -> list[Job]:
         """In the order in which they may start; those over the limit of their kind are passed over."""

@@ -50,6 +50,9 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "writes are not fenced": ("held", GUARD, ""),
     "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
+    "holds are not looked at": ("free_slots", "or lanework.lane_held(p_lane.name)", ""),
+    "a drained worker claims": ("claim", "'{active}'", "'{active,draining}'"),
+    "a priority is not stored": ("carry_priority", "set rank = -", "set rank = "),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
 }
 

@@ -36,6 +36,10 @@ declare
     r record;
 begin
     if tg_op = 'DELETE' then r := old; else r := new; end if;
+    -- another place in the queue is no other state
+    if tg_op = 'UPDATE' and old.rank <> new.rank and (old.status, old.attempt, old.tries_used) = (new.status, new.attempt, new.tries_used) then
+        return null;
+    end if;
     insert into proof.history (
         place, job_id, was, status, attempt, tries_used, max_tries, claim_id, worker_id, lane_id, type_id, slots, concurrency)
     values (
@@ -177,14 +181,16 @@ begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'workers', 'job_types',
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
+                             'operations', 'drains', 'freezes', 'audit_log', 'events',
                              'permit_use', 'permit_holds', 'permit_waiters', 'permits', 'rates', 'budgets', 'budget_spend', 'reservations',
-                             'budget_waits', 'audit_log'] loop
+                             'budget_waits'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.lanes where name <> 'default';
     update lanework.lanes set max_slots = 1, worker_slots = null, enabled = true;
     update lanework.leader set worker_id = null, term = 0, until = '-infinity';
     update lanework.facts set value = 0;
+    update lanework.session_walk set after = '';
     delete from proof.history;
     delete from proof.permit_changes;
     update proof.clock set frozen = case when p_frozen then '2030-01-01Z'::timestamptz end, shift = '0';

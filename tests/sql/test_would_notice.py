@@ -10,13 +10,27 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from tests.sql import test_budgets, test_claim, test_finish, test_permits, test_rates, test_running, test_waiting, test_workers
+from tests.sql import (
+    test_audited,
+    test_budgets,
+    test_claim,
+    test_final,
+    test_finish,
+    test_permits,
+    test_rates,
+    test_running,
+    test_sessions,
+    test_waiting,
+    test_workers,
+)
 from tests.sql import test_interleavings as meet
+from tests.sql import test_operations as operations
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
 from tests.sql.engine import Engine
 from tests.sql.proof import complaints, planted, wipe
 
+UNFENCED = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)| and \w\.status = 'running'")
 CLAIM_ID, ATTEMPT = (re.compile(rf"\s+and \w\.{part} = \w\.{part}") for part in ("claim_id", "attempt"))
 
 
@@ -36,6 +50,10 @@ def scene(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], o
     return lambda engine, another: test(meet.Scene(engine, another))
 
 
+def wide(test: Callable[[meet.Scene], object]) -> Callable[[Engine, Another], object]:
+    return lambda engine, another: test(meet.Scene(engine, another, None))
+
+
 def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], object]:
     return lambda engine, _: test(engine)
 
@@ -50,6 +68,12 @@ def batches(engine: Engine, another: Another, verb: str) -> None:
     engine.rows("insert into lanework.jobs (type_id, status) select %s, 'approved' from generate_series(1, 2000)", kind)
     engine.rows("analyze lanework.jobs")
     meet.test_batches_lock_in_the_order_of_ids(meet.Scene(engine, another, None), verb)
+
+
+def acts(test: Callable[..., object]) -> Callable[[Engine, Another], object]:
+    """For tests of what operators do, with or without further connections."""
+    wants_more = "another" in test.__annotations__
+    return lambda engine, another: test(engine, *([another] if wants_more else []), operations.lanes(engine))
 
 
 BUGS = [
@@ -92,7 +116,7 @@ BUGS = [
         scene(meet.test_a_cancel_that_comes_while_a_retry_is_under_way)),
     Bug("a zombie erases a cancel", "settle", "(j.status = 'running' or s.kind = 'cancel')", "false",
         finished(test_finish.test_a_superseded_settle_does_not_erase_a_cancel)),
-    Bug("cancel does not lock", "cancel", "for no key update", "",
+    Bug("cancel does not lock", "stop_job", "for no key update", "",
         scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
     Bug("finishes lock in any order", "completed", "order by u.id", "order by u.id desc",
         lambda engine, another: batches(engine, another, "completed")),
@@ -113,8 +137,57 @@ BUGS = [
     Bug("a beat that waits for the disk", "beat", "'off', true", "'on', true",
         alone(test_workers.test_a_beat_commits_without_waiting_for_the_disk)),
     Bug("two leaders", "lead", "l.until < v_now", "true", alone(test_workers.test_leadership_is_a_lease)),
+    Bug("a cancel that takes what has just been claimed", "stop_job", "if found and j.status <> 'running' then\n        delete",
+        "if found then\n        delete", scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
+    Bug("a finish of what is not running", "completed", UNFENCED, "",
+        lambda engine, another: test_final.meet(engine, another, "reap", "complete", running=True)),
+    Bug("a cancel that the finish beat says it stops", "stop_job", "if exists (select from lanework.jobs where id = p_id) then",
+        "if true then", test_final.test_a_cancel_that_the_finish_beat_says_so),
+    Bug("a cancel by filter that takes what runs", "carry_cancel", "j.id = u.id and j.status <> 'running' offset 0",
+        "j.id = u.id offset 0", acts(operations.test_a_cancel_of_all_states)),
+    Bug("a cancel by filter that leaves what is locked", "carry_cancel", "j.id = u.id offset 0)",
+        "j.id = u.id and j.status = 'running' offset 0)", acts(operations.test_what_somebody_holds_is_asked)),
+    Bug("a priority of running jobs", "set_priority", "elsif j.status = 'running' then", "elsif false then",
+        acts(operations.test_a_priority_that_changes_nothing_is_refused_in_words)),
+    Bug("an act that takes jobs submitted later", "carry_operation", ":= p_row.cutoff;", ":= p_row.cutoff + 10;",
+        acts(operations.test_a_cancel_goes_on_in_small_commits)),
+    Bug("carriers wait for each other", "carry_operations", "for update skip locked", "for update",
+        acts(operations.test_carriers_do_not_wait_for_each_other)),
+    Bug("an act without its audit row", "start_operation", "perform lanework.audit(", "perform concat(",
+        alone(lambda engine: test_audited.test_an_act_has_one_audit_row_in_its_transaction(engine, "start_operation", 0))),
+    Bug("an audit row for what was refused", "drain_all", "if not found then return false; end if;", "",
+        alone(lambda engine: test_audited.test_what_is_refused_has_none(engine, "drain_all", 0))),
+    Bug("a cascade with audit rows", "cancel_families", "lanework.stop_job(x.id, '', 'its parent was cancelled', true)",
+        "lanework.cancel(x.id, '', 'its parent was cancelled')", alone(test_audited.test_the_engines_own_cascades_write_none)),
+    Bug("a drain that claims pass", "drain_all", "perform lanework.lane_lock(x.id)", "perform (x.id)",
+        acts(operations.test_a_claim_does_not_pass_a_drain_of_everything)),
+    Bug("a drain of a worker that its claim passes", "steered_worker", "for update", "",
+        acts(operations.test_a_drain_waits_for_a_claim_under_way)),
+    Bug("a freeze that claims pass", "hold_lanes", "perform lanework.lane_lock(x.id)", "perform (x.id)",
+        acts(operations.test_a_claim_does_not_pass_a_freeze)),
+    Bug("a freeze that nobody looks at", "free_slots", "or lanework.lane_held(p_lane.name)", "",
+        acts(operations.test_a_frozen_lane_starts_nothing_and_keeps_its_settings)),
+    Bug("a hold that outlives its run", "holds", "and j.claim_id = p_freeze.claim_id", "",
+        acts(operations.test_the_next_attempt_does_not_hold_what_the_last_one_froze)),
+    Bug("jobs that freeze each other", "hold_lanes", "if v_other is not null then", "if false then",
+        acts(operations.test_two_jobs_that_would_wait_for_each_other)),
+    Bug("spared children are cancelled", "freed", "and not s.children", "and false", acts(operations.test_children_can_be_spared)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
+    Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",
+        wide(test_sessions.test_a_completion_lets_the_next_one_go)),
+    Bug("a follower at that moment is missed", "promote_followers", "perform lanework.lock_sessions(p_sessions);", "",
+        wide(test_sessions.test_a_follower_that_is_submitted_while_its_head_completes)),
+    Bug("a follower that moves is lost", "promote_followers", "v_gone_on < v_heads", "false",
+        wide(test_sessions.test_the_next_one_changes_while_its_head_completes)),
+    Bug("each walk begins at the first session", "idle_sessions", "and j.session > v_after", "",
+        alone(test_sessions.test_every_idle_session_is_reached)),
+    Bug("the highest follower is next", "promote_followers", "order by j.session, j.id limit 1",
+        "order by j.session, j.id desc limit 1",
+        wide(test_sessions.test_a_completion_lets_the_next_one_go)),
+    Bug("a waiting head gives up its session", "promote_sessions", "('approved', 'running', 'scheduled')",
+        "('approved', 'running')",
+        wide(test_sessions.test_a_head_that_waits_keeps_its_session)),
     # permits
     Bug("no lock on the permit", "permit_lock", "pg_advisory_xact_lock(1279350097, p_permit)", "null",
         test_permits.test_a_grant_is_never_counted_from_before_the_lock),

@@ -28,9 +28,9 @@ from lanework.retries import STALLED, TIMED_OUT, Verdict
 logger = logging.getLogger("lanework")
 
 #: The worker's loop says twice a second that it moves; after this long without a word it is stuck in somebody's code.
-STUCK_AFTER = 3.0
-#: After a stop was asked of a stuck worker, the guard carries it out itself.
-STUCK_GRACE = 2.0
+STUCK_AFTER = 1.5
+#: After a stop was asked of a stuck worker, the guard carries it out itself: with the beat that sees it, within 2 s.
+STUCK_GRACE = 1.0
 KILL_STUCK_AFTER = 15.0
 #: A database that is away for so long may never come back; if it does, the dead worker's silence speaks for itself.
 GIVE_UP_AFTER = 600.0

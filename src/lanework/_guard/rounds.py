@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("lanework")
 
+#: Seconds until the next commit of an act on many jobs.
+CARRY = 0.05
+
 
 class Rounds(Service):
     """Maintenance: everybody's share each sweep, the leader's housekeeping now and then."""
@@ -28,11 +31,12 @@ class Rounds(Service):
 
     async def run_once(self) -> float:
         settings = self._guard.settings
-        leads, recovered, _ = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
+        leads, recovered, _, unfinished = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
         if recovered:
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
         if leads and time.monotonic() >= self._upkeep_at:
             self._upkeep_at = time.monotonic() + settings.upkeep
             await self._keeper.run(upkeep())
             await self._keeper.run(prune())
-        return settings.sweep
+        # acts on many jobs go on in small commits, with room for the heartbeat between them
+        return CARRY if unfinished else settings.sweep

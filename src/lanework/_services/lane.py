@@ -114,6 +114,11 @@ class Lane(Service):
         self._hungry = True
         self.wake()
 
+    def rescan(self) -> None:
+        """Somebody has put rows before the ones that were claimed last: the next claim looks from the top."""
+        self._positions.forget()
+        self.hurry()
+
     def restart(self) -> None:
         """The worker has a new number: what it claimed under the old one is not ours any more."""
         self._done.clear()
@@ -194,7 +199,7 @@ class Lane(Service):
                 if is_outage(error):
                     self._doubt = (want, time.monotonic() + self.host.doubt_s)
             self._hungry = True
-            return await self._failed(error, done, want)
+            return await self._failed(error, done)
         if not answer.all_taken:
             await self._read_back(done)
         self._taken(done)
@@ -386,11 +391,7 @@ class Lane(Service):
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
-    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]], want: int) -> float:
-        if isinstance(error, WorkerRetired) and want and self.draining:
-            # a claim that met the drain: what it would have finished was undone with it, and is sent again alone
-            self._done = done + self._done
-            return 0.0
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
         if isinstance(error, WorkerRetired):
             self._taken(done)
             self.host.retired(str(error))

@@ -11,6 +11,8 @@ from lanework._store.verb import Verb, query, scalar, verb
 from lanework.config import Settings
 
 STOP = "!"
+#: Before a lane's name: rows have appeared before those that were claimed last.
+BEHIND = "<"
 
 
 def hint(lane: str) -> Verb[Any]:

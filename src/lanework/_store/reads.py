@@ -51,10 +51,6 @@ def is_finished(id: int) -> Verb[bool | None]:
     return verb("is_finished", scalar, id=id)
 
 
-def cancel(id: int, by: str, reason: str) -> Verb[str | None]:
-    return verb("cancel", scalar, id=id, by=by, reason=reason)
-
-
 def job_logs(id: int, after: int, limit: int) -> Verb[list[Row]]:
     return verb("job_logs", rows, id=id, after=after, limit=limit)
 

@@ -15,11 +15,13 @@ COMMANDS = {
     "worker": "work jobs until told to stop",
     "status": "lanes, queues, running jobs and workers on one screen",
     "jobs": "list, show, wait for and cancel jobs",
-    "lanes": "list, add, change, drain and remove lanes",
+    "lanes": "list, add, change, drain, freeze and remove lanes",
     "permits": "locks and limits: who holds them, and how many there are",
     "rates": "requests and tokens in a window: list, change, pause",
     "budgets": "what jobs may spend",
-    "workers": "list workers",
+    "workers": "list, drain and resume workers",
+    "operations": "acts on many jobs: list, show, stop",
+    "audit": "what operators did",
     "migrate": "bring the database's schema up to date",
     "doctor": "look for trouble, and say what to do about it",
     "verify": "prove that the database's rows keep the engine's promises",
@@ -33,13 +35,16 @@ GROUPS = {
         "logs": "what a job has written",
         "wait": "wait until jobs have ended",
         "cancel": "cancel jobs, by id or by filter",
+        "priority": "move waiting jobs in the queue, by id or by filter",
     },
     "lanes": {
         "list": "lanes with their slots and types",
         "add": "create a lane",
         "set": "change a lane; acts within one poll",
-        "drain": "start nothing more in a lane; running jobs finish",
-        "resume": "start jobs in a lane again",
+        "drain": "start nothing more in a lane, or anywhere; running jobs finish",
+        "resume": "start jobs in a lane, or everywhere, again",
+        "freeze": "hold lanes for a time, whatever their settings",
+        "thaw": "end a freeze",
         "remove": "remove a lane",
     },
     "permits": {
@@ -59,9 +64,19 @@ GROUPS = {
         "set": "create or change a budget",
         "remove": "remove a budget: no limit any more",
     },
+    "workers": {
+        "list": "who works, for which lanes, last heard of when",
+        "drain": "claim nothing more in a worker; running jobs finish",
+        "resume": "let a drained worker claim again",
+    },
+    "operations": {
+        "list": "acts on many jobs, newest first",
+        "show": "how far an act is",
+        "stop": "go no further; what is done stays done",
+    },
 }
 EPILOG = """exit codes:
-  0  done                        5  no such job or lane
+  0  done                        5  no such job, lane, …
   1  failed; or doctor and       6  not finished in time
      verify found errors         7  the job failed
   2  wrong usage or setting      8  the job was cancelled

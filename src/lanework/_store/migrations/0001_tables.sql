@@ -152,6 +152,7 @@ create table lanework.workers (
     steady_since timestamptz not null default lanework.now(),
     ended_at timestamptz,
     ended_because text,
+    drained_by text, -- an operator; null while it drains by itself, before it stops
     lanes text[] not null default '{}',
     types int[] not null default '{}',
     info jsonb not null default '{}'
@@ -189,7 +190,8 @@ create table lanework.stops (
     kind text not null check (kind in ('cancel', 'stalled', 'expired')),
     asked_at timestamptz not null default lanework.now(),
     asked_by text not null default '',
-    reason text not null default ''
+    reason text not null default '',
+    children boolean not null default true -- a cancel flows down to them
 );
 
 create table lanework.progress (

@@ -26,7 +26,7 @@ end $$;
 create function lanework.free_slots(p_lane lanework.lanes, p_worker bigint, p_used int, p_want int) returns int
 language plpgsql volatile as $$
 begin
-    if not p_lane.enabled then return 0; end if;
+    if not p_lane.enabled or lanework.lane_held(p_lane.name) then return 0; end if;
     return least(
         p_want,
         p_lane.worker_slots - p_used,
@@ -113,6 +113,7 @@ begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'a claim needs READ COMMITTED: what it reads must not be older than the lane''s lock' using errcode = 'LW100';
     elsif not lanework.living(p_worker, '{active}') then
+        if lanework.living(p_worker, '{draining}') then return; end if; -- it may be resumed
         raise exception 'worker % is not active', p_worker using errcode = 'LW401';
     end if;
     select * into v_lane from lanework.lanes l where l.id = p_lane;

@@ -50,7 +50,7 @@ begin
         perform lanework.wake_parents(v_parents);
     end if;
     if v_sessions is not null then
-        perform lanework.promote_sessions(v_sessions);
+        perform lanework.promote_followers(v_sessions);
     end if;
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)

@@ -67,6 +67,7 @@ begin
     delete from lanework.children k where k.parent_id in (
         select x.parent_id from (select o.parent_id from lanework.children o order by o.parent_id limit p_limit) x
         where not exists (select from lanework.all_jobs j where j.id = x.parent_id));
+    perform lanework.prune_operations(p_limit);
     delete from lanework.waits w where not exists (select from lanework.jobs j where j.id = w.job_id);
     return query
     with gone as (
@@ -110,7 +111,7 @@ begin
 end $$;
 
 -- One statement for what every worker's guard does now and then: keep or take the lead, declare silent workers dead, sweep.
-create function lanework.tend(p_worker bigint, p_lease interval) returns table (leads boolean, recovered int, swept int)
+create function lanework.tend(p_worker bigint, p_lease interval) returns table (leads boolean, recovered int, swept int, unfinished boolean)
 language plpgsql volatile as $$
 declare
     v_leads boolean := lanework.lead(p_worker, p_lease);
@@ -120,5 +121,6 @@ begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
     perform lanework.sweep_limits();
-    return query select v_leads, v_recovered, v_swept;
+    perform lanework.end_freezes();
+    return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;

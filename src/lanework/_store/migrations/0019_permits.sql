@@ -106,7 +106,7 @@ begin
     )
     select array_agg(w.type_id) into v_types from woken w;
     if v_types is null then return 0; end if;
-    perform lanework.hint(x.lane) from (
+    perform lanework.hint_behind(x.lane) from (
         select distinct t.lane from lanework.job_types t where t.id = any (v_types) and t.lane is distinct from p_lane) x;
     return cardinality(v_types);
 end $$;
@@ -665,13 +665,14 @@ begin
     if not found then
         raise exception 'there is no rate %', quote_literal(p_name) using errcode = 'LW545';
     end if;
+    if v_before is null or v_before <= lanework.now() then return false; end if;
     -- as if the pause had been so long: the burst is one
     update lanework.rates r
     set paused_until = null, requests_at = r.requests_at - (v_before - lanework.now()), tokens_at = r.tokens_at - (v_before - lanework.now())
-    where r.name = p_name and v_before > lanework.now();
+    where r.name = p_name;
     perform lanework.audit(p_by, 'rate.resume', 'rate:' || p_name, jsonb_build_object('paused_until', v_before));
     perform lanework.wake_parked('rate:' || p_name, 1000);
-    return coalesce(v_before > lanework.now(), false);
+    return true;
 end $$;
 
 -- Only what p_changes names is changed: requests, tokens, window_s, burst.
@@ -906,7 +907,7 @@ begin
     )
     select array_agg(distinct t.lane) into v_lanes from woken w join lanework.job_types t on t.id = w.type_id;
     delete from lanework.budget_waits w where w.job_id = any (v_ids);
-    perform lanework.hint(l) from unnest(v_lanes) l;
+    perform lanework.hint_behind(l) from unnest(v_lanes) l;
     return cardinality(v_ids);
 end $$;
 

@@ -17,7 +17,7 @@ def workers(it: Patient) -> Iterator[Finding]:
     crew = run(it.conn, status.crew())
     if crew.silent:
         what = f"{count(crew.silent, 'worker')} silent for longer than the expiry"
-        yield Finding(WARNING, "workers", what, "lanework workers; is the machine gone, or cut off from the database?")
+        yield Finding(WARNING, "workers", what, "lanework workers list; is the machine gone, or cut off from the database?")
     if crew.living == 0:
         yield Finding(WARNING, "workers", "none is running", "lanework worker module:app")
         return
