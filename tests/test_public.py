@@ -63,6 +63,14 @@ CODES = {
     "LW-511": "InvalidDeadLetters",
     "LW-512": "DeadLettersNotFound",
     "LW-513": "DeadLettersBusy",
+    "LW-540": "PermitBusy",
+    "LW-541": "InvalidLimit",
+    "LW-542": "PermitOrder",
+    "LW-543": "PermitLost",
+    "LW-545": "LimitNotFound",
+    "LW-550": "BudgetExceeded",
+    "LW-551": "InvalidBudget",
+    "LW-552": "BudgetNotFound",
 }
 #: Codes of job errors that are no exception.
 JOB_CODES = {"LW-403", "LW-404", "LW-405", "LW-420", "LW-421"}

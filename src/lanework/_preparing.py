@@ -82,4 +82,5 @@ def _type_row(handler: Handler, settings: Settings) -> dict[str, Any]:
         "approval": approval, "approval_above": above, "approval_currency": currency, "four_eyes": handler.four_eyes,
         "approval_expiry_s": handler.approval_expiry or settings.approval_expiry,
         "estimator": None if handler.estimator is None else handler.estimator.name, "estimates": handler.estimates,
+        "permits": sorted(handler.permits), "rate": handler.rate,
     }  # fmt: skip

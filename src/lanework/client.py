@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import os
 import threading
 import time
 import weakref
@@ -20,6 +21,8 @@ from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
+from lanework._limits.pool import PermitPool
+from lanework._limits.slices import Share
 from lanework._loading import Target
 from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
@@ -35,6 +38,7 @@ from lanework._store.schedules import schedule_alarms
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
+from lanework.budgets import Budgets
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.dead import Dead
@@ -49,6 +53,8 @@ from lanework.maintenance import Maintenance
 from lanework.metrics import Metric, metrics
 from lanework.notifiers import Notifier
 from lanework.operations import Operations
+from lanework.permits import AppSource, Asked, Permit, Permits, Scope
+from lanework.rates import Rate, Rates
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -99,6 +105,9 @@ class Lanework(Acts, Declares):
         self._plans = Plans(self)
         self.operations = Operations(self)
         self.freezes = Freezes(self)
+        self.permits = Permits(self)
+        self.rates = Rates(self)
+        self.budgets = Budgets(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -108,6 +117,8 @@ class Lanework(Acts, Declares):
         self._hinter = Hinter(self)
         self._hub = Hub(self)
         self._workers: list[Worker] = []
+        self._pool: PermitPool | None = None
+        self._shares: dict[str, Share] = {}
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -126,6 +137,9 @@ class Lanework(Acts, Declares):
     def close(self) -> None:
         """Closes the connections, and ends subscriptions; the last user of an embedded server stops it."""
         self._hub.close()
+        pool, self._pool = self._pool, None
+        if pool is not None and pool.pid == os.getpid():
+            pool.stop()
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
@@ -212,6 +226,43 @@ class Lanework(Acts, Declares):
     def webhook(self, url: str, *, secret: str | None = None, name: str = "webhook", every: int = 60) -> None:
         """Dead letters are posted to this address, signed with the secret. Operators may change it by `app.dead.webhooks`."""
         _notifying.register(self, name, url=url, secret=secret, every=every)
+
+    # -- limits ----------------------------------------------------------------------------------------------------------
+
+    def permit(
+        self, *names: str, capacity: int | None = None, wait: float | None = None, ttl: float | None = None,
+        scope: Scope = "cluster",
+    ) -> Permit:  # fmt: skip
+        """`with app.permit("openai", capacity=8):` or `async with`. Several names are taken together, all or none.
+
+        capacity   its first value; later the row decides (`app.permits.set`). 1 unless given
+        wait       seconds to wait, 30 unless given; 0: `PermitBusy` at once
+        ttl        seconds after which the hold ends by itself unless it is renewed; without, it lives as long as this process
+        scope      `cluster`, or one such permit for each `host` or `process`
+        """
+        context = inside.get()
+        if context is not None:
+            return context.permit(*names, capacity=capacity, wait=wait, ttl=ttl, scope=scope)
+        return Permit(AppSource(self), Asked.checked(names, capacity, scope, ttl), wait)
+
+    def permits_together(self, names: Sequence[str], **options: Any) -> Permit:
+        """`app.permit` for a list of names."""
+        return self.permit(*names, **options)
+
+    def rate(self, name: str, *, requests: float | None = None, tokens: float | None = None, per: float = 60.0) -> Rate:
+        """Requests and tokens that any `per` seconds may have; first values, later the row decides (`app.rates.set`)."""
+        return Rate(self, name, requests, tokens, per)
+
+    def _permit_pool(self) -> PermitPool:
+        """The pool of a worker in this process, else one with a row of its own."""
+        for worker in self._workers:
+            return worker.permits
+        if self._pool is None or self._pool.pid != os.getpid():
+            self._pool = PermitPool(lambda: self._ready().dsn, self.settings)
+        return self._pool
+
+    def _share(self, name: str) -> Share:
+        return self._shares.setdefault(name, Share())
 
     # -- reading -------------------------------------------------------------------------------------------------------
 

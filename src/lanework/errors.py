@@ -49,6 +49,14 @@ LaneworkError
 │   ├── ScheduleNotFound        LW-531
 │   ├── ScheduleExists          LW-532
 │   └── TaskNotFound            LW-533
+├── PermitBusy                  LW-540   a permit was not free, at once or in time
+├── InvalidLimit                LW-541   a capacity, a rate or a time is out of bounds
+├── PermitOrder                 LW-542   a wait for a permit by a holder of one that comes after it
+├── PermitLost                  LW-543   the hold has expired or was taken away
+├── LimitNotFound               LW-545   no permit or rate of that name
+├── BudgetExceeded              LW-550   the budget has not so much left
+├── InvalidBudget               LW-551   an amount or a period is out of bounds
+├── BudgetNotFound              LW-552   no budget or reservation of that name
 └── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
@@ -373,6 +381,69 @@ class ScheduleExists(InvalidSchedule):
 
 class TaskNotFound(InvalidSchedule):
     code = "LW-533"
+    exit_code = 5
+    http_status = 404
+
+
+class PermitBusy(LaneworkError):
+    """Not free. Raised out of a handler it parks the job until the permit is: no try is used."""
+
+    code = "LW-540"
+    exit_code = 6
+    http_status = 409
+    error_class = "throttled"
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.blocked_on = f"permit:{name}" if name else None
+
+
+class InvalidLimit(LaneworkError):
+    code = "LW-541"
+    exit_code = 2
+    http_status = 422
+
+
+class PermitOrder(LaneworkError):
+    """Two who take the same two permits in two orders wait for each other for ever: names are taken in rising order."""
+
+    code = "LW-542"
+    http_status = 409
+    error_class = "permanent"
+
+
+class PermitLost(LaneworkError):
+    code = "LW-543"
+    http_status = 409
+
+
+class LimitNotFound(LaneworkError):
+    code = "LW-545"
+    exit_code = 5
+    http_status = 404
+
+
+class BudgetExceeded(LaneworkError):
+    """Raised out of a handler it parks the job until the budget allows, or a person raises it: no try is used."""
+
+    code = "LW-550"
+    http_status = 402
+    error_class = "budget"
+
+    def __init__(self, message: str, *, budget: str = "") -> None:
+        super().__init__(message)
+        self.budget = budget
+        self.blocked_on = f"budget:{budget}" if budget else None
+
+
+class InvalidBudget(LaneworkError):
+    code = "LW-551"
+    exit_code = 2
+    http_status = 422
+
+
+class BudgetNotFound(LaneworkError):
+    code = "LW-552"
     exit_code = 5
     http_status = 404
 

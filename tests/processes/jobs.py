@@ -64,6 +64,52 @@ def wait_for(name: str) -> None:
         time.sleep(0.01)
 
 
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@job("permit_1", permits={"p1": 1})
+@job("permit_2", permits={"p2": 2})
+@job("permit_5", permits={"p5": 5})
+async def permitted(ctx: Context, seconds: float = 0.05) -> int:
+    note(ctx, f"in {ctx.type}")
+    await asyncio.sleep(seconds)
+    note(ctx, f"out {ctx.type}")
+    return ctx.attempt
+
+
+@job(executor="thread")
+def permit_inside(ctx: Context, seconds: float = 0.05) -> int:
+    with ctx.permit("inside", capacity=2, wait=2.0) as hold:
+        note(ctx, "in permit_inside")
+        time.sleep(seconds)
+        note(ctx, "out permit_inside")
+        return hold.fence
+
+
+@job(executor="thread", max_tries=1, rate="provider")
+def pays(ctx: Context, calls: int, seed: int) -> int:
+    """Every call may cost 1 and costs what the provider says; now and then it says "not so fast"."""
+    for n in range(calls):
+        ctx.step(f"call {n}", pay, ctx, seed * 1000 + n * 10 + ctx.attempt)
+    return ctx.attempt
+
+
+def pay(ctx: Context, chance: int) -> float:
+    with ctx.spend("provider", upto=1) as call:
+        if chance % 7 == 3:
+            call.release()
+            raise Throttled
+        price = (20 + chance * 37 % 80) / 100
+        note(ctx, f"bill {price}")
+        time.sleep(0.03)
+        call.settle(price)
+    return price
+
+
+class Throttled(Exception):
+    status_code, retry_after = 429, 0.2
+
+
 # -- good jobs ---------------------------------------------------------------------------------------------------------
 
 

@@ -83,6 +83,11 @@ class Sample:
     refuses: list[Callable[[Scene], Call]]
 
 
+TOKEN = "6f1c1f9e-0000-4000-8000-000000000001"
+SET_PERMIT, REVOKE = "select * from lanework.set_permit(%s, %s, 'me')", "select lanework.revoke_permit(%s, 'me')"
+HOLD = "select * from lanework.acquire_permits('{gpu}', 1, '60 s', '', null, %s, null)"
+SET_RATE, RESUME_RATE = "select * from lanework.set_rate('r', %s::jsonb, 'me')", "select lanework.resume_rate('r', 'me')"
+SET_BUDGET, REMOVE_BUDGET = "select * from lanework.set_budget('b', %s, %s, 'me')", "select lanework.remove_budget('b', 'me')"
 DRAIN, RESUME = "select lanework.drain_worker(%s, 'me')", "select lanework.resume_worker(%s, 'me')"
 CANCEL, PRIORITY = "select lanework.cancel(%s, 'me')", "select lanework.set_priority(%s, %s, 'me')"
 SET_LANE = "select * from lanework.set_lane(%s, %s, 'me', %s)"
@@ -232,6 +237,20 @@ SAMPLES: dict[str, Sample] = {
         [lambda it: (it.before(TASK) and "select lanework.remove_task('p', 'me')",)],
         [lambda _: ("select lanework.remove_task('rollups', 'me')",)],
     ),
+    "set_permit": Sample([lambda _: (SET_PERMIT, "gpu", 2)], [lambda _: (SET_PERMIT, "gpu", -1), lambda _: (SET_PERMIT, "", 1)]),
+    "revoke_permit": Sample(
+        [lambda it: (it.before(HOLD, TOKEN) and REVOKE, TOKEN)], [lambda _: (REVOKE, TOKEN)],
+    ),
+    "set_rate": Sample([lambda _: (SET_RATE, '{"requests": 5}')], [lambda _: (SET_RATE, '{"requests": -5}')]),
+    "pause_rate": Sample([lambda _: ("select lanework.pause_rate('r', 5, 'me')",)], []),
+    "resume_rate": Sample(
+        [lambda it: (it.before("select lanework.pause_rate('r', 5, 'me')") and RESUME_RATE,)], [lambda _: (RESUME_RATE,)],
+    ),
+    "set_budget": Sample(
+        [lambda _: (SET_BUDGET, 5, "day")],
+        [lambda _: (SET_BUDGET, -5, "day"), lambda _: (SET_BUDGET, 5, "week")],
+    ),
+    "remove_budget": Sample([lambda it: (it.before(SET_BUDGET, 5, "day") and REMOVE_BUDGET,)], [lambda _: (REMOVE_BUDGET,)]),
 }  # fmt: skip
 
 #: Carry out what an operation, with its one audit row, has begun: they write none themselves.

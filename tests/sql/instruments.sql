@@ -149,10 +149,51 @@ select 'lane_use' as what, u.worker_id from lanework.lane_use u join lanework.wo
 where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id)
 union all
 select 'type_use', u.worker_id from lanework.type_use u join lanework.workers w on w.id = u.worker_id
+where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id)
+union all
+select 'permit_use', u.worker_id from lanework.permit_use u join lanework.workers w on w.id = u.worker_id
 where w.state in ('stopped', 'dead') and not exists (select from lanework.claims c where c.worker_id = w.id);
 
 -- Nothing starts before an approval of exactly this payload.
 create view proof.unapproved as select h.job_id, h.seq from proof.history h where h.unapproved;
+
+-- What processes have of permits, as a sum of changes. A grant writes its change under the permit's lock, a lower number before
+-- it commits: no order of commits makes this too high by accident.
+create table proof.permit_changes (
+    seq bigint generated always as identity primary key,
+    at timestamptz not null default clock_timestamp(),
+    permit_id int not null,
+    worker_id bigint not null,
+    change int not null,
+    capacity int not null
+);
+create function proof.record_permit() returns trigger language plpgsql as $$
+declare
+    r record;
+    v_change int := case when tg_op = 'INSERT' then new.used when tg_op = 'DELETE' then -old.used else new.used - old.used end;
+begin
+    if tg_op = 'DELETE' then r := old; else r := new; end if;
+    if v_change <> 0 then
+        insert into proof.permit_changes (permit_id, worker_id, change, capacity)
+        values (r.permit_id, r.worker_id, v_change, coalesce((select p.capacity from lanework.permits p where p.id = r.permit_id), 0));
+    end if;
+    return null;
+end $$;
+create trigger record after insert or update or delete on lanework.permit_use for each row execute function proof.record_permit();
+create view proof.over_permits as
+select c.* from (
+    select h.seq, h.permit_id, h.worker_id, h.change, h.capacity, sum(h.change) over (partition by h.permit_id order by h.seq) as total
+    from proof.permit_changes h) c
+where c.change > 0 and c.total > c.capacity or c.total < 0;
+
+-- Money: what is spent and reserved is the sum of the reservations, and never over the amount.
+create view proof.over_budget as
+select s.name, s.since, s.spent, s.reserved from lanework.budget_spend s
+cross join lateral (
+    select coalesce(sum(case r.state when 'settled' then r.actual when 'unknown' then r.amount end), 0) as spent,
+           coalesce(sum(case r.state when 'open' then r.amount end), 0) as reserved
+    from lanework.reservations r, unnest(r.names, r.since) as n(name, since) where n.name = s.name and n.since = s.since) r
+where s.spent <> r.spent or s.reserved <> r.reserved;
 
 create view proof.complaints as
 select 'illegal_step' as oracle, to_jsonb(v) as what from proof.illegal_step v
@@ -164,7 +205,9 @@ union all select 'over_slots', to_jsonb(v) from proof.over_slots v
 union all select 'claimed_twice', to_jsonb(v) from proof.claimed_twice v
 union all select 'stranded', to_jsonb(v) from proof.stranded v
 union all select 'unapproved', to_jsonb(v) from proof.unapproved v
-union all select 'leaked', to_jsonb(v) from proof.leaked v;
+union all select 'leaked', to_jsonb(v) from proof.leaked v
+union all select 'over_permits', to_jsonb(v) from proof.over_permits v
+union all select 'over_budget', to_jsonb(v) from proof.over_budget v;
 
 create function proof.wipe(p_frozen boolean) returns void language plpgsql as $$
 declare
@@ -175,7 +218,9 @@ begin
                              'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
                              'approval_rules', 'estimating', 'estimates', 'spending', 'approval_requests', 'approvals', 'edits',
                              'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications',
-                             'operations', 'drains', 'freezes', 'audit_log', 'events', 'schedules', 'ticks', 'maintenance_runs'] loop
+                             'operations', 'drains', 'freezes', 'audit_log', 'events', 'schedules', 'ticks', 'maintenance_runs',
+                             'permit_use', 'permit_holds', 'permit_waiters', 'permits', 'rates', 'budgets', 'budget_spend', 'reservations',
+                             'budget_waits'] loop
         execute format('delete from lanework.%I', t);
     end loop;
     delete from lanework.maintenance_tasks where kind = 'python';
@@ -186,5 +231,6 @@ begin
     update lanework.facts set value = 0;
     update lanework.session_walk set after = '';
     delete from proof.history;
+    delete from proof.permit_changes;
     update proof.clock set frozen = case when p_frozen then '2030-01-01Z'::timestamptz end, shift = '0';
 end $$;

@@ -77,6 +77,11 @@ def tend(worker: int, lease: float) -> Verb[Row]:
     return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
+def reap(worker: int) -> Verb[None]:
+    """Declares silent workers dead; everybody may."""
+    return verb("reap", nothing, worker=worker)
+
+
 def overdue(worker: int, grace: float) -> Verb[list[Row]]:
     """Runs that should have ended `grace` seconds ago: (id, attempt, claim, timeout, kind of the stop, its reason)."""
     return verb("overdue", rows, worker=worker, grace=grace)

@@ -20,6 +20,9 @@ COMMANDS = {
     "approvals": "who needs an approval: list, set and remove the rules",
     "schedules": "list, add, change, pause, run and remove schedules",
     "maintenance": "the engine's housekeeping: list, run, results",
+    "permits": "locks and limits: who holds them, and how many there are",
+    "rates": "requests and tokens in a window: list, change, pause",
+    "budgets": "what jobs may spend",
     "workers": "list, drain and resume workers",
     "operations": "acts on many jobs: list, show, stop",
     "audit": "what operators did",
@@ -81,6 +84,23 @@ GROUPS = {
         "enable": "let a task run when it is due",
         "disable": "keep a task from running",
         "results": "recent runs",
+    },
+    "permits": {
+        "list": "permits with what is held of them",
+        "show": "who holds a permit, and who waits",
+        "set": "change a capacity; acts at once",
+        "release": "take a hold with a token away",
+    },
+    "rates": {
+        "list": "rates with their limits and pauses",
+        "set": "change a rate",
+        "pause": "grant nothing for some time",
+        "resume": "end a pause",
+    },
+    "budgets": {
+        "list": "budgets with what is spent",
+        "set": "create or change a budget",
+        "remove": "remove a budget: no limit any more",
     },
     "workers": {
         "list": "who works, for which lanes, last heard of when",

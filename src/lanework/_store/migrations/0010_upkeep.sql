@@ -67,6 +67,7 @@ begin
             select x.job_id from lanework.progress x where x.at < v_now - lanework.keep('completed')
               and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
     select 'progress', count(*)::int from gone having count(*) > 0;
+    perform lanework.prune_limits(p_limit);
     return query
     with gone as (
         delete from lanework.workers w where w.state in ('stopped', 'dead') and w.ended_at < v_now - lanework.keep('workers')
@@ -90,6 +91,7 @@ begin
     v_swept := v_swept + lanework.tend_approvals();
     perform lanework.carry_redrives();
     perform lanework.gather_notifications();
+    perform lanework.sweep_limits();
     perform lanework.end_freezes();
     return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;
