@@ -19,7 +19,7 @@ def fetch(book: str) -> list[str]:
 def summarise(ctx: Context, book: str) -> int:
     chapters = ctx.step("fetch", fetch, book)
     for chapter in chapters:
-        ctx.spend(0.45, tokens=900, items=1, key=chapter)  # as the provider's bill says
+        ctx.spent(0.45, tokens=900, items=1, key=chapter)  # as the provider's bill says
     return len(chapters)
 
 

@@ -44,13 +44,13 @@ class Shop:
         def digest(ctx: Context, url: str, words: int = 2) -> str:
             page = ctx.step("fetch", fetch, url)
             self.did.append(f"run {url}")
-            ctx.spend(words * 0.5, tokens=100 * words, items=1)
+            ctx.spent(words * 0.5, tokens=100 * words, items=1)
             return page
 
         @digest.estimator
         def digest_cost(ctx: Context, url: str, words: int = 2) -> Estimate:
             ctx.step("fetch", fetch, url)
-            ctx.spend(0.25)
+            ctx.spent(0.25)
             return Estimate(low=1, high=words, tokens=100 * words, seconds=3, warnings=["long"] if words > 9 else [])
 
         self.digest = digest
@@ -323,8 +323,8 @@ def test_an_estimate_inline() -> None:
 
     @app.job
     def work(ctx: Context, url: str) -> str:
-        ctx.spend(2.0, key="call")
-        ctx.spend(2.0, key="call")
+        ctx.spent(2.0, key="call")
+        ctx.spent(2.0, key="call")
         return ctx.step("fetch", fetch, url)
 
     with pytest.raises(ConfigError, match="no estimator"):
@@ -339,7 +339,7 @@ def test_an_estimate_inline() -> None:
     assert testing.estimate(work, "a", ctx=ctx) == Estimate(high=3)
     ctx = ctx.next_attempt()
     assert testing.run(work, "a", ctx=ctx) == "page"
-    assert paid == ["a"] and ctx.spent == 2.0
+    assert paid == ["a"] and ctx.cost == 2.0
 
 
 # -- the command line ---------------------------------------------------------------------------------------------------

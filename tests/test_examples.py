@@ -22,6 +22,7 @@ OUTPUT = {
     "approval.py": r"short: 2 chapters, nobody had to be asked\n"
     r"long: awaiting_approval, up to 4\.8 USD is over 2\.0 USD\napproved by grace, up to 5\.00\n"
     r"estimate 2\.40 to 4\.80, 8000 tokens\nactual   3\.60, 7200 tokens, 8 chapters\n",
+    "budget.py": r"completed None\nblocked budget:owner:alice\nspent 0\.3\nwords 1\n",
     "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
     r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"
@@ -29,6 +30,8 @@ OUTPUT = {
     r"\['fetched example.org', 'summarised in 5 words'\]\n\[\]\n\['summarised in 50 words'\]\n",
     "events.py": r"submitted\nstarted\n(?:line: page [12]\n|progress: (?:0\.5|1)\n){2,4}completed\n"
     r"hook: completed in 0\.\d s\nafter the first: started .*completed\n1 submitted, 1 completed\n",
+    "dead_letters.py": r"5 dead letters: unknown: LookupError: page <n>: there is no model <text>\ntold of each once: True\n"
+    r"page 4 by large\nredrive done: 5 of 5, 0 groups left\n",
     "exactly_once.py": r"500 cents after 2 attempts\nbookings \[\('ada', 500\)\]\nreceipts \[\('ada', 500\)\]\n"
     r"notes \[\('attempt 1 was here',\), \('attempt 2 was here',\)\]\n",
     "fan_out.py": r"\{'pages': 3, 'words': 6\}\n\{'pages': 2, 'words': 3\}\nLW-312 \w+ - .*1 of its children did not complete.*\n"
@@ -52,9 +55,14 @@ OUTPUT = {
     "process_executor.py": r"19997 computed in a child: True\ntimeout - job \d+ \(runaway\) failed as timeout: .*\n",
     "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
+    "provider_limit.py": r"answers: 45\nat once: 2\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
+    "schedules.py": r"completed read a\.pdf\ncompleted read b\.pdf\nskipped condition said no\n"
+    r"next: \['02:30 CES?T', '0[23]:[03]0 CES?T'\]\nforget \{'removed': 3\}\n",
+    "session_lock.py": r"409: permit 'chat-7' is not free\nthe fence has risen: True\n",
     "sessions.py": r"\{'ada': \['one', 'two', 'four'\], 'bob': \['one', 'two', 'four'\]\}\n6 completed, 2 failed\n",
+    "throttled.py": r"status 200\nattempts 2 tries 0\n",
     "versions.py": r"Ada\nGrace and Edsger\n",
 }
 

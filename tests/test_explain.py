@@ -298,11 +298,6 @@ def test_command_line(house: House, database: str, capsys: pytest.CaptureFixture
     assert main(["--dsn", database, "lanes", "explain", "attic"]) == 5
 
 
-def needs(house: House, thing: str) -> None:
-    if not house.engine.one("select to_regclass(%s) is not null", thing):
-        pytest.skip(f"this schema has no {thing}")
-
-
 def test_everything_drained(house: House) -> None:
     house.worker("read")
     job = house.read.submit()
@@ -341,7 +336,6 @@ def park(house: House, key: str) -> Any:
 
 
 def test_a_permit(house: House) -> None:
-    needs(house, "lanework.permits")
     permit = house.engine.one("insert into lanework.permits (name, capacity) values ('gpu', 1) returning id")
     job = park(house, "permit:gpu")
     assert house.why(job).reason == "parked"
@@ -358,7 +352,6 @@ def test_a_permit(house: House) -> None:
 
 
 def test_a_rate(house: House) -> None:
-    needs(house, "lanework.rates")
     house.engine.rows(
         "insert into lanework.rates (name, requests, paused_until) values ('llm', 5, lanework.now() + interval '1 h')"
     )
@@ -369,7 +362,6 @@ def test_a_rate(house: House) -> None:
 
 
 def test_a_budget(house: House) -> None:
-    needs(house, "lanework.budgets")
     house.engine.rows("insert into lanework.budgets (name, amount, per) values ('ada', 5, 'day')")
     job = park(house, "budget:ada")
     house.engine.rows("insert into lanework.budget_waits (job_id, budget, need) values (%s, 'ada', 7.5)", job.id)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         IdempotencyConflict,
         InvalidJob,
         InvalidLane,
+        InvalidSchedule,
         JobCancelled,
         JobFailed,
         JobNotFinished,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
     from lanework.metrics import Metric
+    from lanework.notifiers import Notification, Notifier
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -39,7 +41,8 @@ _HOMES = {
     "client": ("Lanework",),
     "context": ("Context",),
     "errors": (
-        "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
+        "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "InvalidSchedule",
+        "JobCancelled",
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
     "events": ("Event",),
@@ -47,6 +50,7 @@ _HOMES = {
     "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
     "metrics": ("Metric",),
+    "notifiers": ("Notification", "Notifier"),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -72,6 +76,7 @@ __all__ = [
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
+    "InvalidSchedule",
     "ItemError",
     "Job",
     "JobCancelled",
@@ -82,6 +87,8 @@ __all__ = [
     "Lanework",
     "LaneworkError",
     "Metric",
+    "Notification",
+    "Notifier",
     "Partial",
     "Retryable",
     "Snooze",

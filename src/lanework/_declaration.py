@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypedDict, get_args
@@ -41,6 +41,8 @@ class Declaration(TypedDict, total=False):
     approval: Policy
     approval_expiry: Seconds | None
     four_eyes: bool
+    permits: Sequence[str] | Mapping[str, int]
+    rate: str | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,6 +83,11 @@ class JobSpec:
     approval_expiry: float | None = None
     #: Whoever approves a job must be another than its owner, and than who has edited it.
     four_eyes: bool = False
+    #: Permits that are taken with the claim and held while the job runs: names, or names with the first value of their capacity.
+    #: `name@host`: one for each host. A job whose permits are not free waits without a slot.
+    permits: Any = ()
+    #: The rate that an error of class `throttled` pauses for the whole cluster; jobs of this type wait for its end.
+    rate: str | None = None
 
     def __post_init__(self) -> None:
         self._check_text("name", self.name)
@@ -97,6 +104,9 @@ class JobSpec:
         self._check_seconds("backoff_base", most=3600)
         self._check_seconds("max_age", optional=True)
         self._check_seconds("approval_expiry", optional=True)
+        self._check_permits()
+        if self.rate is not None:
+            self._check_text("rate", self.rate)
         for option in ("progress", "four_eyes"):
             if not isinstance(getattr(self, option), bool):
                 raise self._wrong(option, "True or False")
@@ -106,6 +116,19 @@ class JobSpec:
             raise self._wrong("approval", "'always', 'never' or Above(sum)") from None
         if self.memory_limit is not None and self.executor != "process":
             raise self._wrong("memory_limit", f"None, because executor is {self.executor!r}: only a process has a limit")
+
+    def _check_permits(self) -> None:
+        given = self.permits
+        if isinstance(given, (str, bytes)) or not isinstance(given, (Mapping, Sequence)):
+            raise self._wrong("permits", "a list of names, or a mapping of names to capacities")
+        found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        for name, capacity in found.items():
+            self._check_text("permits", name)
+            if "@" in name and not name.endswith("@host"):
+                raise self._wrong("permits", "names without '@', or with '@host' at the end")
+            if capacity is not None and (type(capacity) is not int or not 0 <= capacity <= 10_000):
+                raise self._wrong("permits", "names with a capacity from 0 to 10,000")
+        object.__setattr__(self, "permits", found)
 
     def _check_text(self, option: str, value: Any) -> None:
         if not isinstance(value, str) or not 1 <= len(value) <= 200 or not value.isprintable() or value.isspace():

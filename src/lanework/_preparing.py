@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lanework import embedded, lanes, migrate
 from lanework._store.connect import connect
+from lanework._store.dead import register_notifiers as register_rows
 from lanework._store.reads import register
 from lanework._store.verb import run
 from lanework.approvals import parts
@@ -66,6 +67,11 @@ def register_types(dsn: str, settings: Settings, handlers: Handlers, lane_values
         return run(conn, register(types, json.dumps({**lanes.from_environment(), **first})))
 
 
+def register_notifiers(dsn: str, settings: Settings, rows: list[dict[str, Any]]) -> None:
+    with connect(settings.direct_dsn or dsn, settings, "setup") as conn:
+        run(conn, register_rows(rows))
+
+
 def _type_row(handler: Handler, settings: Settings) -> dict[str, Any]:
     approval, above, currency = parts(handler.approval)
     return {
@@ -76,4 +82,5 @@ def _type_row(handler: Handler, settings: Settings) -> dict[str, Any]:
         "approval": approval, "approval_above": above, "approval_currency": currency, "four_eyes": handler.four_eyes,
         "approval_expiry_s": handler.approval_expiry or settings.approval_expiry,
         "estimator": None if handler.estimator is None else handler.estimator.name, "estimates": handler.estimates,
+        "permits": sorted(handler.permits), "rate": handler.rate,
     }  # fmt: skip

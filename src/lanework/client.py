@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import os
 import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack, overload
 
-from lanework import _preparing
+from lanework import _notifying, _preparing
 from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._codec import PAYLOAD_LIMIT, encode
@@ -20,31 +21,42 @@ from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._hinting import Hinter, target
 from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
+from lanework._limits.pool import PermitPool
+from lanework._limits.slices import Share
 from lanework._loading import Target
+from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
 from lanework._store import callers, submits
+from lanework._store.dead import retry
 from lanework._store.events import event_horizon
 from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
+from lanework._store.schedules import schedule_alarms
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
+from lanework.budgets import Budgets
 from lanework.config import Settings
 from lanework.context import Context, inside
+from lanework.dead import Dead
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
 from lanework.events import Event, apages, pages, position
 from lanework.explanations import Explanation
 from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import H, Hooks, Kind
-from lanework.job import Declares, JobInfo, Options, Submission
+from lanework.job import Declares, Job, JobInfo, Options, Scheduling, Submission
 from lanework.lanes import Lanes, check
+from lanework.maintenance import Maintenance
 from lanework.metrics import Metric, metrics
+from lanework.notifiers import Notifier
 from lanework.operations import Operations
+from lanework.permits import AppSource, Asked, Permit, Permits, Scope
+from lanework.rates import Rate, Rates
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -58,12 +70,16 @@ from lanework.reports import (
     worker_row,
 )
 from lanework.retries import Classifier
+from lanework.schedules import Schedules
 from lanework.secrets import Secrets
 
 if TYPE_CHECKING:
     from lanework.worker import Worker
 
 T = TypeVar("T")
+N = TypeVar("N", bound=Notifier)
+P = ParamSpec("P")
+R = TypeVar("R")
 STATUSES = ("pending", "awaiting_approval", "scheduled", "blocked", "approved", "running", "completed", "failed", "cancelled")
 MOST_LISTED = 1000
 
@@ -83,8 +99,17 @@ class Lanework(Acts, Declares):
         self.executors: dict[str, Callable[[str], Executor]] = {}
         self.lanes = Lanes(self)
         self.approvals = Approvals(self)
+        self.dead = Dead(self)
+        self._notifiers: dict[str, _notifying.Registered] = {}
+        self._notifiers_told: set[str] = set()
+        self.schedules = Schedules(self)
+        self.maintenance = Maintenance(self)
+        self._plans = Plans(self)
         self.operations = Operations(self)
         self.freezes = Freezes(self)
+        self.permits = Permits(self)
+        self.rates = Rates(self)
+        self.budgets = Budgets(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
@@ -94,6 +119,8 @@ class Lanework(Acts, Declares):
         self._hinter = Hinter(self)
         self._hub = Hub(self)
         self._workers: list[Worker] = []
+        self._pool: PermitPool | None = None
+        self._shares: dict[str, Share] = {}
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -112,10 +139,13 @@ class Lanework(Acts, Declares):
     def close(self) -> None:
         """Closes the connections, and ends subscriptions; the last user of an embedded server stops it."""
         self._hub.close()
+        pool, self._pool = self._pool, None
+        if pool is not None and pool.pid == os.getpid():
+            pool.stop()
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
-            self._type_ids = {}
+            self._type_ids, self._notifiers_told = {}, set()
         if keeper is not None:
             keeper.close()
         if prepared is not None:
@@ -150,10 +180,91 @@ class Lanework(Acts, Declares):
             raise ConfigError(f"executor: {name!r} is built in; choose another name")
         self.executors[name] = factory
 
+    @overload
+    def schedule(self, name: str, job: Job[P, R], /, *args: Any, **values: Unpack[ScheduleValues]) -> Job[P, R]: ...
+
+    @overload
+    def schedule(self, name: str, /, **values: Unpack[ScheduleValues]) -> Scheduling: ...
+
+    def schedule(self, name: str, job: Any = None, /, *args: Any, **values: Unpack[ScheduleValues]) -> Any:
+        """First values of a schedule: `@app.schedule("nightly", cron="0 3 * * *")` above a job, or
+        `app.schedule("nightly", report, "all", cron="0 3 * * *")`. Workers tell the database when they start; what an operator
+        has changed, paused or removed stays so. `ScheduleValues` lists the values; `payload` has arguments by name."""
+        if job is None:
+            return lambda fn: self.schedule(name, fn, **values)
+        declared = job if isinstance(job, Job) else self._declare(job, None, {})
+        self._plans.add_schedule(name, declared.handler, args, values)
+        return declared
+
+    def condition(self, name_or_fn: Any = None, /, *, timeout: float = 60.0) -> Any:
+        """Declares a function that schedules can name as their condition: `@app.condition`, `@app.condition("name")`."""
+        if not callable(name_or_fn):
+            return lambda fn: self._plans.add_condition(fn, name_or_fn, timeout) and fn
+        self._plans.add_condition(name_or_fn, None, timeout)
+        return name_or_fn
+
     def classifier(self, function: Classifier) -> Classifier:
         """Registers a function that says what an exception means; see `Classifier`."""
         self.classifiers.append(function)
         return function
+
+    @overload
+    def notifier(self, function: N, /) -> N: ...
+
+    @overload
+    def notifier(self, function: None = None, /, *, name: str | None = None, every: int = 60) -> Callable[[N], N]: ...
+
+    def notifier(self, function: Any = None, /, *, name: str | None = None, every: int = 60) -> Any:
+        """Registers a function that is told of dead letters, once of each: `@app.notifier`, or `@app.notifier(name="pager")`.
+        Of one group it hears at most once in `every` seconds; see `Notifier`."""
+
+        def register(function: N) -> N:
+            chosen = name if name is not None else getattr(function, "__name__", "notifier")
+            _notifying.register(self, chosen, function=function, every=every)
+            return function
+
+        return register if function is None else register(function)
+
+    def webhook(self, url: str, *, secret: str | None = None, name: str = "webhook", every: int = 60) -> None:
+        """Dead letters are posted to this address, signed with the secret. Operators may change it by `app.dead.webhooks`."""
+        _notifying.register(self, name, url=url, secret=secret, every=every)
+
+    # -- limits ----------------------------------------------------------------------------------------------------------
+
+    def permit(
+        self, *names: str, capacity: int | None = None, wait: float | None = None, ttl: float | None = None,
+        scope: Scope = "cluster",
+    ) -> Permit:  # fmt: skip
+        """`with app.permit("openai", capacity=8):` or `async with`. Several names are taken together, all or none.
+
+        capacity   its first value; later the row decides (`app.permits.set`). 1 unless given
+        wait       seconds to wait, 30 unless given; 0: `PermitBusy` at once
+        ttl        seconds after which the hold ends by itself unless it is renewed; without, it lives as long as this process
+        scope      `cluster`, or one such permit for each `host` or `process`
+        """
+        context = inside.get()
+        if context is not None:
+            return context.permit(*names, capacity=capacity, wait=wait, ttl=ttl, scope=scope)
+        return Permit(AppSource(self), Asked.checked(names, capacity, scope, ttl), wait)
+
+    def permits_together(self, names: Sequence[str], **options: Any) -> Permit:
+        """`app.permit` for a list of names."""
+        return self.permit(*names, **options)
+
+    def rate(self, name: str, *, requests: float | None = None, tokens: float | None = None, per: float = 60.0) -> Rate:
+        """Requests and tokens that any `per` seconds may have; first values, later the row decides (`app.rates.set`)."""
+        return Rate(self, name, requests, tokens, per)
+
+    def _permit_pool(self) -> PermitPool:
+        """The pool of a worker in this process, else one with a row of its own."""
+        for worker in self._workers:
+            return worker.permits
+        if self._pool is None or self._pool.pid != os.getpid():
+            self._pool = PermitPool(lambda: self._ready().dsn, self.settings)
+        return self._pool
+
+    def _share(self, name: str) -> Share:
+        return self._shares.setdefault(name, Share())
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
@@ -294,31 +405,43 @@ class Lanework(Acts, Declares):
         handler = self.handlers[job.type]
         return store.edit(job.id, handler.bind_json(payload), handler.version, by)
 
+    def retry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        """Sends a failed job back to the queue: its attempts go on counting, its tries start again, its steps are kept. Answers
+        its state. `max_age`: seconds from now; without it a deadline that has passed is given anew as its type says, or dropped."""
+        return self._run(retry(job_id, by, max_age))
+
+    async def aretry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
+        return await self._arun(retry(job_id, by, max_age))
+
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
-            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()))
+            alarms = self._run(schedule_alarms())
+            return self._healthy(self._run(health()), self._run(unserved_types()), self._run(event_horizon()), alarms)
         except LaneworkError as error:
             return self._ill(error)
 
     async def ahealth(self) -> dict[str, Any]:
         try:
-            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), await self._arun(event_horizon()))
+            alarms = await self._arun(schedule_alarms())
+            horizon = await self._arun(event_horizon())
+            return self._healthy(await self._arun(health()), await self._arun(unserved_types()), horizon, alarms)
         except LaneworkError as error:
             return self._ill(error)
 
-    def _healthy(self, row: Any, unserved: Any, horizon: Any) -> dict[str, Any]:
+    def _healthy(self, row: Any, unserved: Any, horizon: Any, alarms: Any) -> dict[str, Any]:
         version, fsync, connections, notifications, living, leader = row
         here = [worker.health() for worker in self._workers]
         failing = [one for worker in here for one in worker["services"] if one["state"] == "failing"]
         return {
-            "ok": not failing and not unserved,
+            "ok": not failing and not unserved and not alarms,
             "database": {"version": version, "durable": fsync, "max_connections": connections, "notify_queue": notifications},
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
             "polling_only": any(worker["state"] == "running" and not worker["listening"] for worker in here),
             "events": _horizon(horizon),
+            "alarms": [{"kind": kind, "name": name, "what": what} for kind, name, what in alarms],
             "here": here,
         }
 
@@ -460,7 +583,14 @@ class Lanework(Acts, Declares):
                 self._prepared = _preparing.Prepared(self.settings)
             if set(self._type_ids) != set(self.handlers):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+            if self._notifiers_told != set(self._notifiers):
+                _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
+                self._notifiers_told = set(self._notifiers)
             return self._prepared
+
+    def _declare_own(self) -> None:
+        """The engine's own job types, in every process that works."""
+        _notifying.declare(self)
 
     def _ensure(self, handler: Handler) -> None:
         if handler.name not in self._type_ids:

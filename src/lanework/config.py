@@ -45,7 +45,9 @@ class Settings:
     sweep: float = _setting(
         5.0, "LANEWORK_SWEEP", "how often dead workers, overdue and stale jobs are looked for", unit="s", low=0.05
     )
-    upkeep: float = _setting(60.0, "LANEWORK_UPKEEP", "how often the leader prunes and rolls up", unit="s", low=0.1)
+    upkeep: float = _setting(
+        30.0, "LANEWORK_UPKEEP", "how often the leader looks for maintenance tasks that are due", unit="s", low=0.1
+    )
     lease: float = _setting(20.0, "LANEWORK_LEASE", "how long a leader leads without renewing", unit="s", low=0.2)
     approval_expiry: float = _setting(
         86_400.0, "LANEWORK_APPROVAL_EXPIRY", "how long a job waits for an approval, then it is cancelled", unit="s",

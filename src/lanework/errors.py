@@ -41,6 +41,22 @@ LaneworkError
 ├── InvalidFreeze               LW-505   a freeze was refused: its lanes or its time are wrong
 ├── FreezeConflict              LW-506   two jobs would freeze, and wait for, each other's lanes
 ├── FreezeNotFound              LW-507   it was ended before, by whomever
+├── NotFailed                   LW-510   a retry of a job that is no dead letter
+├── InvalidDeadLetters          LW-511   a filter, a rate, a rule or an address is wrong
+│   ├── DeadLettersNotFound     LW-512   no such group, redrive, rule or notifier
+│   └── DeadLettersBusy         LW-513   a redrive that is under way, or has ended
+├── InvalidSchedule             LW-530   a schedule or maintenance task was refused; nothing was changed
+│   ├── ScheduleNotFound        LW-531
+│   ├── ScheduleExists          LW-532
+│   └── TaskNotFound            LW-533
+├── PermitBusy                  LW-540   a permit was not free, at once or in time
+├── InvalidLimit                LW-541   a capacity, a rate or a time is out of bounds
+├── PermitOrder                 LW-542   a wait for a permit by a holder of one that comes after it
+├── PermitLost                  LW-543   the hold has expired or was taken away
+├── LimitNotFound               LW-545   no permit or rate of that name
+├── BudgetExceeded              LW-550   the budget has not so much left
+├── InvalidBudget               LW-551   an amount or a period is out of bounds
+├── BudgetNotFound              LW-552   no budget or reservation of that name
 └── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
@@ -313,6 +329,123 @@ class LanesBusy(LaneworkError):
     exit_code = 6
     http_status = 409
     error_class = "transient"
+
+
+class NotFailed(LaneworkError):
+    code = "LW-510"
+    http_status = 409
+
+
+class InvalidDeadLetters(LaneworkError):
+    code = "LW-511"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DeadLettersNotFound(InvalidDeadLetters):
+    code = "LW-512"
+    exit_code = 5
+    http_status = 404
+
+
+class DeadLettersBusy(InvalidDeadLetters):
+    code = "LW-513"
+    exit_code = 1
+    http_status = 409
+
+
+class InvalidSchedule(LaneworkError):
+    code = "LW-530"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ScheduleNotFound(InvalidSchedule):
+    code = "LW-531"
+    exit_code = 5
+    http_status = 404
+
+
+class ScheduleExists(InvalidSchedule):
+    code = "LW-532"
+    http_status = 409
+
+
+class TaskNotFound(InvalidSchedule):
+    code = "LW-533"
+    exit_code = 5
+    http_status = 404
+
+
+class PermitBusy(LaneworkError):
+    """Not free. Raised out of a handler it parks the job until the permit is: no try is used."""
+
+    code = "LW-540"
+    exit_code = 6
+    http_status = 409
+    error_class = "throttled"
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.blocked_on = f"permit:{name}" if name else None
+
+
+class InvalidLimit(LaneworkError):
+    code = "LW-541"
+    exit_code = 2
+    http_status = 422
+
+
+class PermitOrder(LaneworkError):
+    """Two who take the same two permits in two orders wait for each other for ever: names are taken in rising order."""
+
+    code = "LW-542"
+    http_status = 409
+    error_class = "permanent"
+
+
+class PermitLost(LaneworkError):
+    code = "LW-543"
+    http_status = 409
+
+
+class LimitNotFound(LaneworkError):
+    code = "LW-545"
+    exit_code = 5
+    http_status = 404
+
+
+class BudgetExceeded(LaneworkError):
+    """Raised out of a handler it parks the job until the budget allows, or a person raises it: no try is used."""
+
+    code = "LW-550"
+    http_status = 402
+    error_class = "budget"
+
+    def __init__(self, message: str, *, budget: str = "") -> None:
+        super().__init__(message)
+        self.budget = budget
+        self.blocked_on = f"budget:{budget}" if budget else None
+
+
+class InvalidBudget(LaneworkError):
+    code = "LW-551"
+    exit_code = 2
+    http_status = 422
+
+
+class BudgetNotFound(LaneworkError):
+    code = "LW-552"
+    exit_code = 5
+    http_status = 404
 
 
 def _tree(root: type[LaneworkError]) -> list[type[LaneworkError]]:

@@ -60,7 +60,7 @@ def _check(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Actual:
-    """What a job has cost: the sums of its `ctx.spend`, its estimate's included, and how long its attempts have run."""
+    """What a job has cost: the sums of its `ctx.spent`, its estimate's included, and how long its attempts have run."""
 
     cost: float
     currency: str

@@ -184,6 +184,19 @@ class _Declare(Protocol):
     def __call__(self, fn: Callable[Concatenate[Context, P], R | Outcome], /) -> Job[P, R]: ...
 
 
+class Scheduling(Protocol):
+    """`@app.schedule("name", cron=…)` before it has its job, or the function that becomes one."""
+
+    @overload
+    def __call__(self, fn: Job[P, R], /) -> Job[P, R]: ...
+
+    @overload
+    def __call__(self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R | Outcome]], /) -> Job[P, R]: ...
+
+    @overload
+    def __call__(self, fn: Callable[Concatenate[Context, P], R | Outcome], /) -> Job[P, R]: ...
+
+
 class Declares(Submitting):
     """What makes an application one: `@app.job`. The result type of a job is that of its function without outcomes."""
 

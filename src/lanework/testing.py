@@ -53,6 +53,8 @@ class RecordingLink:
         self.child_results: dict[str, ChildResult] = {}
         self.item_errors: list[dict[str, Any]] = []
         self.spent: list[dict[str, Any]] = []
+        self.permits: list[tuple[str, ...]] = []
+        self.reserved: list[str] = []
         self.crash_at: set[str] = set()
         self.superseded = False
 
@@ -64,7 +66,7 @@ class RecordingLink:
         elif op == "log":
             self.logs.append((data["stream"], data["text"]))
 
-    def ask(self, op: str, data: dict[str, Any]) -> Any:
+    def ask(self, op: str, data: dict[str, Any]) -> Any:  # noqa: PLR0911 - one answer per question
         match op:
             case "get_step":
                 return {"text": self.steps[data["key"]], "blob": None} if data["key"] in self.steps else None
@@ -72,7 +74,7 @@ class RecordingLink:
                 return {key: {"text": text, "blob": None} for key, text in self.steps.items() if key.startswith(data["prefix"])}
             case "children":
                 return [[name, id, type, *self._outcome_of(name)] for name, (id, type, _) in self.children.items()]
-            case "spend":
+            case "spent":
                 if data["key"] not in [one["key"] for one in self.spent]:
                     self.spent.append(data)
                 return None
@@ -87,6 +89,12 @@ class RecordingLink:
                 for name, payload in zip(data["names"], data["payloads"], strict=True):
                     self.children.setdefault(name, (len(self.children) + 2, data["type"], payload))
                 return [[name, self.children[name][0], "test"] for name in data["names"]]
+            case "permit_take":
+                self.permits.append(tuple(data["names"]))
+                return {"token": str(len(self.permits)), "fence": len(self.permits)}
+            case "reserve":
+                self.reserved.append(data["amount"])
+                return None
             case "checkpoint":
                 self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
         return None
@@ -139,8 +147,8 @@ class RecordingContext(Context):
         return self.record.checkpoints
 
     @property
-    def spent(self) -> float:
-        """The sum of its `ctx.spend`."""
+    def cost(self) -> float:
+        """The sum of its `ctx.spent`."""
         return float(sum(one["amount"] for one in self.record.spent))
 
     @property

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lanework import _capture
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._guard.link import GuardLink
+from lanework._limits.pool import PermitPool
 from lanework._loading import in_child
 from lanework._pools.base import Executor, StartedFirst, Unavailable
 from lanework._pools.process import ProcessPool
@@ -28,9 +29,10 @@ from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
 from lanework._services.teller import Teller
 from lanework._store.claims import Held
-from lanework._store.hints import BEHIND, STOP
+from lanework._store.hints import BEHIND, SCHEDULES, STOP
 from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
+from lanework._store.permits import ensure_permits
 from lanework._store.workers import LaneView, end_worker, leave_worker, start_worker
 from lanework.errors import ConfigError
 from lanework.retries import Classifier
@@ -94,6 +96,8 @@ class Worker:
                 "a worker is started while a child process imports the application: "
                 "put the start under `if __name__ == '__main__':`"
             )
+        if self.app.handlers:
+            self.app._declare_own()
         dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
@@ -103,6 +107,7 @@ class Worker:
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
+        await self.app._plans.register()
         if not await self._run_start_hooks():
             return
         _capture.install()
@@ -116,6 +121,7 @@ class Worker:
             on_retired=self.retired, on_drain=self.draining.set,
         )  # fmt: skip
         await self._enter()
+        await self._declare_permits()
         self._services = [self.recorder, self.poller, self.guard, self.teller]
         if self.settings.notify:
             self.listener = Listener(direct, self.settings, f"{self.worker_id}-listen", self._on_hint, self._look_again)
@@ -143,6 +149,17 @@ class Worker:
             )
         )  # fmt: skip
         self.guard.hello(self.worker_id)
+
+    async def _declare_permits(self) -> None:
+        """Rows for the permits that types declare, and the pool for those that bodies take."""
+        self.permits = PermitPool(lambda: self.dsn, self.settings, self.worker_id)
+        first = {self.permit_name(name): most for one in self._types.values() for name, most in one.permits.items()}
+        if first:
+            await self.keeper.run(ensure_permits(list(first), list(first.values())))
+
+    @staticmethod
+    def permit_name(declared: str) -> str:
+        return f"{declared.removesuffix('@host')}@{socket.gethostname()}" if declared.endswith("@host") else declared
 
     async def _run_start_hooks(self) -> bool:
         """A worker whose start hook fails takes no job: it says so and tries again, until it is told to drain."""
@@ -190,6 +207,7 @@ class Worker:
             await pool.stop()
         if self.hooks is not None:
             await self.hooks.stop()
+        await asyncio.to_thread(self.permits.stop)
         with contextlib.suppress(Exception):
             await self.app.hooks.run(self.app.hooks.stop)
         _capture.uninstall()
@@ -251,11 +269,17 @@ class Worker:
     def _on_hint(self, lane: str) -> None:
         if lane == STOP:
             self.guard.beat_now()
+        elif lane == SCHEDULES:
+            self.guard.look_now()
         elif lane.startswith("@"):
             self._promote(lane[1:])
         elif lane.startswith(BEHIND):
             if lane[1:] in self.lanes:
                 self.lanes[lane[1:]].rescan()
+        elif lane.startswith("%"):
+            self.permits.hint(lane[1:])
+        elif lane.startswith("~"):
+            self.app._share(lane[1:]).drop()
         elif lane in self.lanes:
             self.lanes[lane].hurry()
         elif self.lane_names is None or lane in self.lane_names:
@@ -304,6 +328,7 @@ class Worker:
             except Exception as error:
                 logger.warning("cannot enter again yet: %s", error)
                 await asyncio.sleep(1.0)
+        self.permits.retired(self.worker_id)
         for lane in self.lanes.values():
             lane.restart()
 

@@ -214,7 +214,7 @@ def priced_body(ctx: Context) -> list[str]:
 def priced_cost(ctx: Context) -> Estimate:
     """Pays for two of the three steps of the run."""
     names = [ctx.step(name, one_step, ctx, name) for name in ("a", "b")]
-    ctx.spend(0.5, key="estimate")
+    ctx.spent(0.5, key="estimate")
     return Estimate(low=1, high=3, items=len(names))
 
 

@@ -34,6 +34,8 @@ class Job:
     asked: float | None = None  # since when it waits for an approval
     estimate: float | None = None  # what its estimate says, for a job that is one
     hashes: list[str] = field(default_factory=list)  # what it was before, and is
+    deaths: int = 0
+    own_tries: int = 0  # of one that was sent ahead with a single try
 
     @property
     def place(self) -> tuple[int, float, int]:
@@ -77,6 +79,13 @@ class Kind:
 
 
 @dataclass
+class Redrive:
+    id: int
+    members: dict[int, int]  # in the order of their deaths; a job that has died again since is none any more
+    canary: int | None
+
+
+@dataclass
 class Model:
     lanes: dict[str, Lane] = field(default_factory=dict)
     kinds: dict[str, Kind] = field(default_factory=dict)
@@ -89,6 +98,7 @@ class Model:
     drained: bool = False
     pairs: dict[int, int] = field(default_factory=dict)  # the estimating job → the job that it is for
     leader: tuple[int, float] | None = None
+    redrive: Redrive | None = None
     now: float = 0.0
 
     # claiming
@@ -158,6 +168,7 @@ class Model:
             next_status = "scheduled" if delay > 0 else "approved"
         job.status, job.tries, job.losses, job.stop = next_status, tries, losses, None
         job.run_at = self.now + delay if next_status == "scheduled" else None
+        job.deaths += next_status == "failed"
         if next_status not in FINAL:
             job.claim = None
         else:
@@ -167,6 +178,44 @@ class Model:
     def give_back(self, worker: Worker, numbers: list[int]) -> int:
         given = [self.settle(claim, "release") for no in numbers for claim in worker.claims.pop(no)]
         return len([status for status in given if status])
+
+    # dead letters
+
+    def retry(self, job: Job, tries: int | None = None) -> None:
+        if tries is not None:
+            job.own_tries = job.own_tries or job.max_tries
+        job.status, job.tries, job.losses, job.claim, job.stop, job.run_at = "approved", 0, 0, None, None, None
+        job.max_tries = tries or job.own_tries or job.max_tries
+        if job.deadline is not None and job.deadline <= self.now:
+            job.deadline = None
+
+    def start_redrive(self, id: int, members: list[int], canary: bool) -> None:
+        self.redrive = Redrive(id, {member: self.jobs[member].deaths for member in members}, members[0] if canary else None)
+        if canary:
+            self.retry(self.jobs[members[0]], 1)
+        else:
+            self._flow()
+
+    def carry(self) -> str:
+        """The state in which the redrive is after a step."""
+        assert self.redrive is not None
+        if self.redrive.canary is None:
+            self._flow()
+            return "done"
+        canary = self.jobs[self.redrive.canary]
+        if canary.status not in FINAL:
+            return "canary"
+        if canary.status != "completed":
+            return "failed"
+        self._flow()
+        return "done"
+
+    def _flow(self) -> None:
+        assert self.redrive is not None
+        left = [self.jobs[id] for id, deaths in self.redrive.members.items() if self.jobs[id].deaths == deaths]
+        dead = [job for job in left if job.status == "failed"]
+        for job in dead:
+            self.retry(job)
 
     # waiting
 
@@ -196,6 +245,7 @@ class Model:
             job.status = "failed"
         for job in expired:
             self.ended(job)
+            job.deaths += 1
         overdue = [j for j in over if j.status == "running" and j.stop is None]
         for job in overdue:
             job.stop = "expired"

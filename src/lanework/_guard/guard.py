@@ -15,8 +15,10 @@ from typing import Any
 
 from lanework import embedded
 from lanework._guard.beats import Beats, Fence
+from lanework._guard.housekeeper import Housekeeper
 from lanework._guard.processes import end_all, kill_group, state_of, wait_for_death
 from lanework._guard.rounds import Rounds
+from lanework._guard.scheduler import Scheduler
 from lanework._guard.wire import Lines
 from lanework._services.service import Service
 from lanework._store.claims import Held, settle
@@ -44,6 +46,7 @@ class Guard:
         self._sock, self._lines = sock, Lines(sock)
         self._pid, self._supervised = worker_pid, supervised
         self.worker_id = 0
+        self.leads = False
         self.said_hello = asyncio.Event()
         self.open: set[int] = set()
         self.told = 0
@@ -131,6 +134,8 @@ class Guard:
                 case "n":
                     if self._beats is not None:
                         self._beats.wake()
+                case "w":
+                    self.look_now()
                 case "l":
                     self.leaving = rest
                 case "h":
@@ -158,8 +163,15 @@ class Guard:
         self._keeper = AsyncKeeper(words["dsn"], limited, f"{self.worker_id}-guard", 1)
         self._beats = Beats(self, self._keeper)
         self._services = [self._beats, Fence(self, self._beats), Rounds(self, self._keeper)]
+        self._services += [Scheduler(self, self._keeper), Housekeeper(self, self._keeper, words["dsn"])]
         for service in self._services:
             service.start()
+
+    def look_now(self) -> None:
+        """A schedule or a task has changed, or we lead from now on."""
+        for service in self._services:
+            if isinstance(service, (Scheduler, Housekeeper)):
+                service.wake()
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):

@@ -121,7 +121,7 @@ class HookRunner:
 
     def _tell(self, event: Event) -> None:
         if event.topic == "maintenance":
-            self.put(HookEvent("maintenance", outcome=event.kind, data=event.data))
+            self.put(HookEvent("maintenance", outcome=str(event.data.get("outcome", event.kind)), data=event.data))
         elif event.kind == "recovered":
             for job_id in event.jobs:
                 info = self._app.get(job_id)

@@ -20,8 +20,10 @@ import psycopg
 
 from lanework._codec import clean_text
 from lanework._failpoints import reach
+from lanework._limits.pool import PermitPool
 from lanework._pools.base import Executor
 from lanework._services.hooking import HookRunner
+from lanework._services.limits import Limits
 from lanework._services.positions import Positions
 from lanework._services.recorder import Recorder
 from lanework._services.run import Run
@@ -60,6 +62,7 @@ class Host(Protocol):
     keeper: AsyncKeeper
     recorder: Recorder
     hooks: HookRunner | None
+    permits: PermitPool
 
     @property
     def classifiers(self) -> Sequence[Classifier]: ...
@@ -76,6 +79,7 @@ class Host(Protocol):
     def due_in(self, seconds: float) -> None: ...
     def retired(self, reason: str) -> None: ...
     def told(self) -> None: ...
+    def permit_name(self, declared: str) -> str: ...
 
 
 class Lane(Service):
@@ -92,6 +96,7 @@ class Lane(Service):
         self._ended: list[tuple[Run, Verdict]] = []
         self._unsettled: Counter[int] = Counter()
         self._positions = Positions()
+        self._limits = Limits(host)
         self._hungry = True
         self._told = 0
         self._finishing = 0
@@ -123,6 +128,7 @@ class Lane(Service):
         self._done.clear()
         self._ended.clear()
         self._unsettled.clear()
+        self._limits.forget()
         self._positions.forget()
         self.hurry()
 
@@ -207,13 +213,16 @@ class Lane(Service):
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
         versions = self.host.versions()
         types = [type_id for type_id in self.view.types if type_id in versions]
+        limits = self._limits.told(types, [run for run, _ in done])
+        if limits is not None and self._doubtful():  # what a lost claim has taken is not known: nothing of the kind until it is
+            types, limits = [type_id for type_id in types if not self._limits.has(type_id)], None
         capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
         return cycle(
             worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim,
             want=want if types else 0, used=self.taken,
             capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
             ranges=self._positions.ranges(types, versions, from_top=from_top),
-            done=[(*run.held, result) for run, result in done],
+            done=[(*run.held, result) for run, result in done], limits=limits,
         )  # fmt: skip
 
     def _claimed(self, rows: list[Claimed], claim: str, no: int, want: int, from_top: bool) -> float:
@@ -230,6 +239,7 @@ class Lane(Service):
         self.host.told()
         self.used += len(rows)
         self.used_by_type.update([row.type_id for row in rows])
+        self._limits.claimed(rows)
         self._spawn(self._start_all(rows, claim, no))
         return 0.0
 
@@ -265,6 +275,7 @@ class Lane(Service):
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
         if payload is None:  # superseded between the claim and here
             self._release(row.type_id)
+            self._limits.gone(run)
             self._settled_some(no)
             return
         self.runs[row.id] = run
@@ -281,6 +292,7 @@ class Lane(Service):
                 (run, Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, cause="its payload could not be read"))
             )
             self._release(row.type_id)
+            self._limits.body_ended(run)
         self.wake()
 
     # -- ending --------------------------------------------------------------------------------------------------------
@@ -292,6 +304,7 @@ class Lane(Service):
     def ended(self, run: Run, verdict: Verdict | None) -> None:
         if verdict is None:
             self._settled_some(run.no)
+            self._limits.stored(run)
         else:
             self._ended.append((run, verdict.masked(self.host.app.secrets.mask)))
         self.wake()
@@ -301,6 +314,7 @@ class Lane(Service):
         run.ended_at = time.monotonic()
         if self.runs.get(run.row.id) is run:
             del self.runs[run.row.id]
+        self._limits.body_ended(run)
         self._release(run.row.type_id)
         self.wake()
 
@@ -310,6 +324,8 @@ class Lane(Service):
         self._hungry = True
 
     def _taken(self, done: list[tuple[Run, str | None]], lost: Set[int] = frozenset()) -> None:
+        for run, _ in done:
+            self._limits.stored(run)
         for no, count in Counter([run.no for run, _ in done]).items():
             self._settled_some(no, count)
         if done:
@@ -346,6 +362,7 @@ class Lane(Service):
         self.host.told()
         if self.hooks is not None:
             _tell_hooks(self.hooks, batch, answers)
+            self._limits.stored(run)
         await self._announce(answers)
 
     async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:

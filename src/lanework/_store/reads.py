@@ -21,7 +21,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _info(row: Row) -> JobInfo:
+def job_row(row: Row) -> JobInfo:
     values = dict(zip(COLUMNS, row[:-1], strict=True))
     if row[-1] is not None:
         values |= _about_cost(decode(row[-1]))
@@ -51,7 +51,7 @@ def _about_cost(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def get_job(id: int) -> Verb[JobInfo | None]:
-    return verb("get_job", lambda found: _info(found[0]) if found else None, id=id)
+    return verb("get_job", lambda found: job_row(found[0]) if found else None, id=id)
 
 
 def list_jobs(
@@ -59,7 +59,7 @@ def list_jobs(
     error_class: str | None, created_after: datetime | None, before: int | None, limit: int,
 ) -> Verb[list[JobInfo]]:  # fmt: skip
     return verb(
-        "list_jobs", lambda found: [_info(row) for row in found],
+        "list_jobs", lambda found: [job_row(row) for row in found],
         statuses=_list(statuses), types=_list(types), lanes=_list(lanes), owner=owner, tag=tag, error_class=error_class,
         created_after=created_after, before=before, limit=limit,
     )  # fmt: skip

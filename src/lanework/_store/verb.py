@@ -17,9 +17,11 @@ from lanework.errors import (
     BY_CODE,
     DatabaseUnavailable,
     InvalidApproval,
+    InvalidDeadLetters,
     InvalidFilter,
     InvalidJob,
     InvalidLane,
+    InvalidSchedule,
     LaneworkError,
     SchemaError,
 )
@@ -100,7 +102,7 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
     state = error.sqlstate or ""
     message = (error.diag.message_primary or str(error)).strip()
     if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
-        if issubclass(kind, (InvalidJob, InvalidLane, InvalidFilter, InvalidApproval)):
+        if issubclass(kind, (InvalidJob, InvalidLane, InvalidFilter, InvalidApproval, InvalidDeadLetters, InvalidSchedule)):
             return kind(message, field=message.split(":", 1)[0] if ":" in message else "")
         return kind(message)
     if isinstance(error, (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName, pg.UndefinedColumn)):

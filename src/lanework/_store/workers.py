@@ -77,12 +77,9 @@ def tend(worker: int, lease: float) -> Verb[Row]:
     return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
-def prune() -> Verb[list[Row]]:
-    return verb("prune", rows)
-
-
-def upkeep() -> Verb[list[Row]]:
-    return verb("upkeep", rows)
+def reap(worker: int) -> Verb[None]:
+    """Declares silent workers dead; everybody may."""
+    return verb("reap", nothing, worker=worker)
 
 
 def overdue(worker: int, grace: float) -> Verb[list[Row]]:

@@ -28,6 +28,7 @@ ROWS = {
     "types": "claim_1_types_ms",
     "inside": "step_p50_ms",
     "fair": "fair_ratio",
+    "permits": "permit_p50_ms",
 }
 
 

@@ -64,6 +64,8 @@ create table lanework.job_types (
     four_eyes boolean not null default false,
     estimator text, -- the type of the jobs that estimate what a job of this one costs
     estimates text, -- the type that this one estimates
+    permits text[] not null default '{}',
+    rate text,
     created_at timestamptz not null default lanework.now()
 );
 create index on lanework.job_types (lane);

@@ -9,6 +9,7 @@ return case when p_session is not null then 'blocked'::lanework.job_status when 
 create function lanework.check_new_jobs() returns trigger
 language plpgsql as $$
 begin
+    if current_setting('lanework.moves', true) = 'redrive' then return null; end if; -- no new ones: dead letters on their way back
     if exists (
         select from added
         where status not in ('approved', 'scheduled', 'blocked') or (status = 'blocked') <> (session is not null)

@@ -87,7 +87,7 @@ create function lanework.claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int,
     p_capped int[], p_capped_used int[],
     p_type int[], p_version smallint[], p_turn int[], p_rank smallint[], p_at timestamptz[], p_id bigint[],
-    p_below_turn int[], p_below int[]
+    p_below_turn int[], p_below int[], p_limits jsonb default null
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, turn int, rank smallint, suspect boolean,
     past boolean, created_at timestamptz, owner text, bytes int, payload text
@@ -110,6 +110,7 @@ declare
     v_type int;
     v_turn int;
     v_locked boolean := false;
+    v_shut int[] := '{}';
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'a claim needs READ COMMITTED: what it reads must not be older than the lane''s lock' using errcode = 'LW100';
@@ -126,6 +127,11 @@ begin
         if not v_locked then return; end if;
     end if;
 
+    -- Types whose declared permits have no room, or whose rate is paused, are not looked at.
+    if p_limits is not null then
+        v_shut := lanework.shut_types(p_worker, p_lane, p_limits, p_want);
+    end if;
+
     -- Which ranges have anything? At most p_want of them can be among the first p_want jobs. (Without the lock: most looks of an
     -- idle lane end here.)
     select array_agg(h.n), count(*) into v_live, v_heads
@@ -138,10 +144,11 @@ begin
             where j.status = 'approved' and j.type_id = r.type and (j.turn, j.rank) < (r.below_turn, r.below)
               and (j.turn, j.rank, j.created_at, j.id) > (r.turn, r.rank, r.at, r.id) and j.version <= r.version
             order by j.turn, j.rank, j.created_at, j.id limit 1) h
-        where cardinality(p_type) = 1
-           or exists (
-              select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name
-                and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0)
+        where r.type <> all (v_shut)
+          and (cardinality(p_type) = 1
+               or exists (
+                   select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name
+                     and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0))
         order by h.turn, h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
@@ -203,6 +210,18 @@ begin
         select array_agg(l.id), max(l.turn) filter (where l.turn < 0) into v_ids, v_turn from locked l;
     end if;
     if v_ids is null then return; end if;
+    if p_limits is not null then
+        v_ids := lanework.take_declared(p_worker, p_lane, p_limits, v_ids);
+        if v_ids = '{}' then -- what was free a moment ago is not any more; others may need something else
+            return query select * from lanework.claim(
+                p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
+                p_type, p_version, p_turn, p_rank, p_at, p_id, p_below_turn, p_below, p_limits);
+            return;
+        end if;
+        if v_turn is not null then
+            v_turn := (select max(j.turn) from lanework.jobs j where j.id = any (v_ids) and j.turn < 0);
+        end if;
+    end if;
 
     if v_turn is not null then
         update lanework.turns t set turn = v_turn where t.lane_id = p_lane and t.turn < v_turn;

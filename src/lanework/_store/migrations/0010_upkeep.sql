@@ -25,6 +25,7 @@ begin
     gone as (delete from lanework.jobs_failed d using old where d.id = old.id returning d.id),
     tries as (delete from lanework.attempts a using gone where a.job_id = gone.id)
     select 'failed', count(*)::int from gone having count(*) > 0;
+    return query select * from lanework.prune_dead(p_limit);
     return query
     with gone as (
         delete from lanework.logs l where (l.job_id, l.id) in (
@@ -51,16 +52,6 @@ begin
               and not exists (select from lanework.all_jobs d where d.id = x.job_id and d.finished_at > v_now - lanework.keep('steps'))
             limit p_limit) returning 1)
     select 'steps', count(*)::int from gone having count(*) > 0;
-    delete from lanework.job_blobs b where (b.job_id, b.hash) in (
-        select x.job_id, x.hash from lanework.job_blobs x
-        where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit);
-    return query
-    with gone as (
-        delete from lanework.blobs b where b.hash in (
-            select x.hash from lanework.blobs x
-            where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.job_blobs u where u.hash = x.hash)
-            limit p_limit) returning 1)
-    select 'blobs', count(*)::int from gone having count(*) > 0;
     delete from lanework.item_errors e where e.job_id in (
         select x.job_id from lanework.item_errors x
         where x.at < v_now - lanework.keep('completed') and not exists (select from lanework.jobs_done d where d.id = x.job_id) limit p_limit);
@@ -76,6 +67,7 @@ begin
             select x.job_id from lanework.progress x where x.at < v_now - lanework.keep('completed')
               and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
     select 'progress', count(*)::int from gone having count(*) > 0;
+    perform lanework.prune_limits(p_limit);
     return query
     with gone as (
         delete from lanework.workers w where w.state in ('stopped', 'dead') and w.ended_at < v_now - lanework.keep('workers')
@@ -98,6 +90,9 @@ begin
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
     perform lanework.align_turns();
     v_swept := v_swept + lanework.tend_approvals();
+    perform lanework.carry_redrives();
+    perform lanework.gather_notifications();
+    perform lanework.sweep_limits();
     perform lanework.end_freezes();
     return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;

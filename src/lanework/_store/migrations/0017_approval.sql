@@ -417,6 +417,13 @@ begin
     values (p_id, v_hash, p_limit, coalesce(nullif(p_who, ''), 'unknown'), lanework.now())
     on conflict (job_id) do update
     set hash = excluded.hash, limit_amount = excluded.limit_amount, approved_by = excluded.approved_by, at = excluded.at;
+    -- the sum is the job's own budget: every reservation that it makes is taken from it
+    if p_limit is not null then
+        insert into lanework.budgets (name, amount, set_by) values ('job:' || p_id, p_limit, 'approval')
+        on conflict (name) do update set amount = excluded.amount, set_by = excluded.set_by, updated_at = lanework.now();
+    else
+        delete from lanework.budgets b where b.name = 'job:' || p_id and b.set_by = 'approval';
+    end if;
     return lanework.let_go(p_id);
 end $$;
 

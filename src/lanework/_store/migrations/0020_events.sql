@@ -89,6 +89,19 @@ language sql volatile as $$
     on conflict (minute, writer, lane_id, type_id) do update set spend = r.spend + excluded.spend
 $$;
 
+-- What a job has told of its cost, and what its reservations were settled for.
+create function lanework.note_spending() returns trigger
+language plpgsql
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set jit = off
+as $$
+begin
+    perform lanework.add_spend(
+        coalesce(j.lane_id, lanework.lane_of(j.type_id)), j.type_id, new.amount - case when tg_op = 'UPDATE' then old.amount else 0 end)
+    from lanework.all_jobs j where j.id = new.job_id;
+    return null;
+end $$;
+create trigger note_spending after insert or update on lanework.spending for each row execute function lanework.note_spending();
+
 -- New jobs. (Rows that an operator moves back among them are none: whoever moves them tells of it.)
 create function lanework.note_submitted() returns trigger
 language plpgsql as $$

@@ -220,7 +220,6 @@ declare
     v_holders text[];
     r record;
 begin
-    if to_regclass('lanework.permits') is null then return null; end if;
     if p_key like 'permit:%' then
         select p.id, p.capacity into r from lanework.permits p where p.name = v_name;
         v_held := (select coalesce(sum(u.used), 0) from lanework.permit_use u where u.permit_id = r.id)
@@ -265,7 +264,7 @@ declare
     e lanework.explanation;
 begin
     for v_key in
-        select 'permit:' || n from jsonb_array_elements_text(coalesce(to_jsonb(p_type) -> 'permits', '[]')) n order by 1
+        select 'permit:' || n from jsonb_array_elements_text(coalesce(to_jsonb(p_type.permits), '[]')) n order by 1
     loop
         e := lanework.limit_brake(v_key, null);
         exit when e.reason is not null;
@@ -532,13 +531,11 @@ begin
          cross join lateral (select j.type_id from lanework.jobs j where j.id = r.job_id and j.status = 'awaiting_approval' offset 0) j limit p_most)
         union all
         (select j.type_id, 'estimate' from lanework.estimating e
-         cross join lateral (select j.type_id from lanework.jobs j where j.id = e.job_id and j.status = 'pending' offset 0) j limit p_most);
-    if to_regclass('lanework.jobs_parked') is not null then
-        return query
-            select j.type_id, j.blocked_on from lanework.jobs j
-            where j.status = 'blocked' and j.blocked_on <> 'session' and j.blocked_on <> 'children'
-            order by j.blocked_on, j.rank, j.created_at, j.id limit p_most;
-    end if;
+         cross join lateral (select j.type_id from lanework.jobs j where j.id = e.job_id and j.status = 'pending' offset 0) j limit p_most)
+        union all
+        (select j.type_id, j.blocked_on from lanework.jobs j
+         where j.status = 'blocked' and j.blocked_on <> 'session' and j.blocked_on <> 'children'
+         order by j.blocked_on, j.turn, j.rank, j.created_at, j.id limit p_most);
 end $$;
 
 -- What the waiting jobs of a lane that may not be claimed wait for, the most frequent first; 1000 of each kind are looked at.
@@ -591,7 +588,6 @@ create function lanework.failing_notifiers() returns table (name text, failed in
 language plpgsql stable as $$
 #variable_conflict use_column
 begin
-    if to_regclass('lanework.notifications') is null then return; end if;
     return query
     select n.name, count(*) filter (where x.state = 'failed')::int, count(*) filter (where x.state = 'pending')::int,
            (array_agg(x.last_error order by x.created_at desc))[1]

@@ -4,4 +4,4 @@ from lanework.complete_and_claim(
     %(capped)s::int[], %(capped_used)s::int[],
     %(types)s::int[], %(versions)s::smallint[], %(turns)s::int[], %(ranks)s::smallint[], %(ats)s::timestamptz[], %(ids)s::bigint[],
     %(below_turns)s::int[], %(belows)s::int[],
-    %(done)s::bigint[], %(done_attempts)s::int[], %(done_claims)s::uuid[], %(done_results)s::text[])
+    %(done)s::bigint[], %(done_attempts)s::int[], %(done_claims)s::uuid[], %(done_results)s::text[], %(limits)s::jsonb)
