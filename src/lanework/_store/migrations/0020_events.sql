@@ -96,7 +96,7 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 as $$
 begin
     perform lanework.add_spend(
-        coalesce(j.lane_id, lanework.lane_of(j.type_id)), j.type_id, new.amount - case when tg_op = 'UPDATE' then old.amount else 0 end)
+        coalesce(j.lane_id, 0), j.type_id, new.amount - case when tg_op = 'UPDATE' then old.amount else 0 end)
     from lanework.all_jobs j where j.id = new.job_id;
     return null;
 end $$;
