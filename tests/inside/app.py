@@ -750,6 +750,18 @@ app.job("learns_thread", lane="inside", executor="thread", max_tries=1)(learns_a
 app.job("learns_process", lane="inside", executor="process", max_tries=1)(learns_a_secret)
 
 
+@app.job(lane="inside", executor="process")
+def says_and_dies(ctx: Context) -> dict[str, int]:
+    if ctx.saved is None:
+        for n in range(2):
+            ctx.log(f"before {n}")
+            ctx.checkpoint(n)
+        time.sleep(0.5)  # lines are sent a few times a second
+        die()
+    ctx.log(f"after {ctx.saved}")
+    return {"saved": ctx.saved}
+
+
 @app.job(lane="inside", executor="thread")
 def chatters(ctx: Context, lines: int) -> None:
     for n in range(lines):

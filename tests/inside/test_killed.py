@@ -59,6 +59,28 @@ def test_a_step_that_was_not_stored_runs_again(site: Inside) -> None:
     assert words.count("a") >= 2 and words.count("b") == 1
 
 
+def test_what_a_continuing_job_inherits_survives_kills(site: Inside) -> None:
+    """Killed after each step that it stores, it still finds the steps of the job that it continues, and its own."""
+    site.start(LANEWORK_FAILPOINTS="after_step=kill")
+    first = site.job("chapters").submit("c")
+    site.until(lambda: site.status(first.id) == "failed", "the first one to fail", 90)
+    second = site.job("chapters").options(continues=first.id).submit()
+    (ended,) = site.completed(second.id, seconds=120)
+    assert ended.result == ["a", "b", "c", "item 1", "item 2", 900_000]
+    words = site.words(second.id, "run")
+    assert set(words) >= {"c", "big"} and not {"a", "b"} & set(words) and words.count("c") == 1
+
+
+def test_what_a_killed_attempt_has_said_and_saved_is_kept(site: Inside) -> None:
+    """Its checkpoint was durable when `checkpoint` returned, and its lines are those of its own attempt, in order."""
+    site.start()
+    handle = site.job("says_and_dies").submit()
+    (ended,) = site.completed(handle.id, seconds=90)
+    assert (ended.result, ended.attempt, ended.tries_used) == ({"saved": 1}, 2, 0)
+    lines = [(entry.attempt, entry.text.strip()) for entry in site.client.logs(handle.id)]
+    assert lines == [(1, "before 0"), (1, "before 1"), (2, "after 1")]
+
+
 def test_promise_7_one_row_in_the_ledger_for_each_completed_job(site: Inside) -> None:
     """Killed between the effect and the finish, inside the block after `tx.finish`, and after its commit.
 
