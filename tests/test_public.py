@@ -30,6 +30,7 @@ CODES = {
     "LW-312": "JobFailed",
     "LW-313": "JobCancelled",
     "LW-314": "WouldDeadlock",
+    "LW-315": "JobRunning",
     "LW-320": "InvalidLane",
     "LW-321": "LaneNotFound",
     "LW-322": "LaneInUse",

@@ -7,31 +7,35 @@ import builtins
 import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from lanework import _preparing
 from lanework._children import ChildResult, results
 from lanework._declaration import EXECUTORS as BUILT_IN
+from lanework._handle import FINAL, Handle
 from lanework._hinting import Hinter, target
 from lanework._loading import Target
+from lanework._options import OptionValues
 from lanework._pools.base import Executor
 from lanework._store import callers, submits
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
+from lanework._store.overview import delete_job
 from lanework._store.reads import cancel, get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.verb import Verb, arun, run
 from lanework._store.workers import health, unserved_types, workers
 from lanework.config import Settings
 from lanework.context import Context, inside
-from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, JobRunning, LaneworkError, WouldDeadlock
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import Hooks
 from lanework.job import Declares, JobInfo, Options, Submission
 from lanework.lanes import Lanes, check
+from lanework.overview import Overview, look
 from lanework.reports import (
     Attempt,
     ItemFailure,
@@ -203,6 +207,17 @@ class Lanework(Declares):
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
         return _answered(job_id, await self._arun(cancel(job_id, by, reason)))
 
+    def delete(self, job_id: int, *, by: str = "") -> None:
+        """Removes a job that has ended, with its log, steps and result."""
+        _deleted(job_id, self._run(delete_job(job_id, by)))
+
+    async def adelete(self, job_id: int, *, by: str = "") -> None:
+        _deleted(job_id, await self._arun(delete_job(job_id, by)))
+
+    async def aoverview(self) -> Overview:
+        """Each lane's slots and who holds them, what waits there, and the totals."""
+        return await look(self)
+
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
@@ -231,6 +246,19 @@ class Lanework(Declares):
 
     def _ill(self, error: LaneworkError) -> dict[str, Any]:
         return {"ok": False, "error": str(error), "code": error.code, "here": [worker.health() for worker in self._workers]}
+
+    # -- submitting by name ---------------------------------------------------------------------------------------------
+
+    def submit_json(self, type: str, arguments: Mapping[str, Any], **options: Unpack[OptionValues]) -> Handle[Any]:
+        """Submits a declared job whose arguments are JSON already: from HTTP, a command line, a schedule."""
+        handler = self.handlers[type]
+        submission = Submission(handler, handler.bind_json(arguments), Options().changed(options))
+        return Handle(self, self._submit(submission))
+
+    async def asubmit_json(self, type: str, arguments: Mapping[str, Any], **options: Unpack[OptionValues]) -> Handle[Any]:
+        handler = self.handlers[type]
+        submission = Submission(handler, handler.bind_json(arguments), Options().changed(options))
+        return Handle(self, await self._asubmit(submission))
 
     # -- submitting, for Job -------------------------------------------------------------------------------------------
 
@@ -397,6 +425,11 @@ def _answered(job_id: int, answer: T | None) -> T:
     if answer is None:
         raise JobNotFound(f"there is no job {job_id}")
     return answer
+
+
+def _deleted(job_id: int, status: str | None) -> None:
+    if _answered(job_id, status) not in FINAL:
+        raise JobRunning(f"job {job_id} is {status}; only a job that has ended can be deleted: cancel it first")
 
 
 def _check_wait(context: Context, other: JobInfo) -> None:

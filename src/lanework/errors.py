@@ -16,6 +16,7 @@ LaneworkError
 ├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
 ├── JobFailed                   LW-312   result() of a failed job
 ├── JobCancelled                LW-313   result() of a cancelled job
+├── JobRunning                  LW-315   only a job that has ended can be deleted
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
@@ -157,6 +158,11 @@ class TooManyChildren(InvalidJob):
 
 class WouldDeadlock(LaneworkError):
     code = "LW-314"
+    http_status = 409
+
+
+class JobRunning(LaneworkError):
+    code = "LW-315"
     http_status = 409
 
 

@@ -1,0 +1,95 @@
+"""The composition root: the only place that wires the platform together.
+
+kg.app:work      the platform's Lanework application, for workers
+kg.app:make_api  the HTTP application, for `kg serve` and `kg up`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from importlib.resources import files
+
+from fastapi import FastAPI, Request
+from starlette.middleware.cors import CORSMiddleware
+
+from kg.access.access import Access
+from kg.api.door import Door
+from kg.api.headers import SafeHeaders
+from kg.api.login import Logins
+from kg.api.pace import Pace
+from kg.api.users import Users
+from kg.config import KgSettings
+from lanework import Lanework, migrate
+from lanework._store.connect import connect
+from lanework.api import Gate, Routes, install, make_router
+from lanework.api.gate import Caller
+
+
+def make_work(settings: KgSettings | None = None) -> Lanework:
+    settings = settings or KgSettings.load()
+    work = Lanework(settings.dsn)
+    work.lane("interactive", max_slots=2, poll_interval_ms=2000, stale_timeout_minutes=30)
+    work.lane("maintenance", max_slots=1, poll_interval_ms=15_000, stale_timeout_minutes=60)
+    work.lane("system", max_slots=1, poll_interval_ms=30_000, stale_timeout_minutes=120)
+    work.lane("embedding", max_slots=3, poll_interval_ms=2000, stale_timeout_minutes=30)
+    work.lane("books", max_slots=None, worker_slots=1, poll_interval_ms=2000, stale_timeout_minutes=60)
+    work.lane("ontology", max_slots=None, worker_slots=1, poll_interval_ms=5000, stale_timeout_minutes=45)
+    return work
+
+
+work = make_work()
+#: Modules that declare jobs of their own on `kg.app.work`.
+for _name in filter(None, os.environ.get("KG_IMPORTS", "").split(",")):
+    importlib.import_module(_name.strip())
+
+
+def prepare(work: Lanework) -> None:
+    """The platform's own schema, after the engine's."""
+    prepared = work._ready()
+    with connect(work.settings.direct_dsn or prepared.dsn, work.settings, "setup") as conn:
+        migrate.apply(conn, schema="kg", folder=files("kg") / "_store" / "migrations")
+
+
+def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastAPI:
+    settings = settings or KgSettings.load()
+    access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
+    door = Door(access)
+
+    @asynccontextmanager
+    async def life(api: FastAPI) -> AsyncIterator[None]:
+        await asyncio.to_thread(prepare, work)
+        yield
+        await work.aclose()
+
+    api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    api.state.work, api.state.access, api.state.door = work, access, door
+    api.state.closing = asyncio.Event()
+    api.include_router(make_router(work, gate=_paced(door, Pace(settings.submits_per_minute))))
+    routes = Routes(door)
+    Logins(access, door, secure=settings.secure_cookies).add_to(routes)
+    Users(access).add_to(routes)
+    routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
+    api.include_router(routes.router)
+    install(api, body_limit=settings.body_limit)
+    api.add_middleware(SafeHeaders)
+    if settings.cors:
+        api.add_middleware(
+            CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+        )  # fmt: skip
+    return api
+
+
+def _paced(door: Door, pace: Pace) -> Gate:
+    async def gate(request: Request) -> Caller:
+        caller = await door(request)
+        if request.method == "POST" and request.url.path == "/jobs":
+            pace.take(caller.name)
+        return caller
+
+    return gate

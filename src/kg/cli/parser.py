@@ -1,0 +1,50 @@
+"""The tree of `kg` commands."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from lanework.cli.parser import LazyParser, add_commands
+
+COMMANDS = {
+    "up": "everything in one command: PostgreSQL, workers, HTTP",
+    "serve": "HTTP only",
+    "work": "workers only",
+    "users": "list, add and change users",
+    "tokens": "list, create and revoke API tokens",
+    "roles": "list roles and what they allow",
+    "audit": "the audit log",
+    "admin": "lanes and slots of the running platform",
+}
+GROUPS = {
+    "users": {
+        "list": "users and their roles",
+        "add": "add a user",
+        "set": "change a user",
+        "link": "a link that logs a user in, once",
+    },
+    "tokens": {"list": "API tokens", "create": "create a token; its secret is shown once", "revoke": "revoke a token"},
+    "audit": {"list": "what operators did, newest first", "verify": "check that no row was changed or taken out"},
+    "admin": {"workers": "lanes, their slots and who holds them"},
+}
+EPILOG = """exit codes:
+  0  done                        3  no (safe) database
+  1  failed                      4  not the right schema
+  2  wrong usage or setting      5  no such thing
+
+The database is KG_DSN, else LANEWORK_DSN, else an embedded PostgreSQL in the
+folder LANEWORK_DATA."""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    return build().parse_args(argv)
+
+
+def build() -> LazyParser:
+    parser = LazyParser(
+        "kg", description="The knowledge-graph platform on Lanework.", epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    add_commands(parser, COMMANDS, "kg.cli.commands", GROUPS)
+    return parser

@@ -1,0 +1,59 @@
+"""One HTTP process: `python -m kg.serving FD`, on a socket that its parent has opened. Streams end when it is told to stop."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+
+from kg.app import make_api
+
+#: Seconds that requests get to end after SIGTERM. Streams end at once.
+GRACE = 10
+
+
+class Server(uvicorn.Server):
+    """Tells the application at once that it is being stopped: a stream must not hold it up."""
+
+    def __init__(self, config: uvicorn.Config, api: FastAPI) -> None:
+        super().__init__(config)
+        self._api = api
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._api.state.closing.set()
+        super().handle_exit(sig, frame)
+
+
+def main(fd: int) -> None:
+    api = make_api()
+    config = uvicorn.Config(
+        api, log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=GRACE, server_header=False, date_header=True,
+        timeout_keep_alive=30,
+    )  # fmt: skip
+    _die_with_parent()
+    with socket.socket(fileno=fd) as listening:
+        Server(config, api).run(sockets=[listening])
+
+
+def _die_with_parent() -> None:
+    """No process of ours outlives the one that watches it, however that one ends."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        pause = threading.Event()
+        while os.getppid() == parent:
+            pause.wait(0.5)
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,17 @@
+"""What an operator's page asks: who holds which slot, what waits since when; and the end of a finished job's rows."""
+
+from __future__ import annotations
+
+from lanework._store.verb import Row, Verb, rows, scalar, verb
+
+
+def slot_holders(limit: int) -> Verb[list[Row]]:
+    return verb("slot_holders", rows, limit=limit)
+
+
+def queue_depth(most: int) -> Verb[list[Row]]:
+    return verb("queue_depth", rows, most=most)
+
+
+def delete_job(job_id: int, by: str) -> Verb[str | None]:
+    return verb("delete_job", scalar, id=job_id, by=by)

@@ -1,0 +1,56 @@
+"""The engine over HTTP, as a router for any FastAPI application (`lanework[api]`).
+
+from lanework.api import install, make_router
+
+api = FastAPI()
+api.include_router(make_router(work, gate=my_gate))
+install(api)                      # errors as RFC 9457 problems; refuses to start with a route that has no policy
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, FastAPI
+
+from lanework.api import problems
+from lanework.api.bodies import BodyLimit, JsonBodies
+from lanework.api.gate import Anybody, Caller, Forbidden, Gate, Policy, Routes, Who, check_policies, open_gate, policies
+from lanework.api.health import Health
+from lanework.api.jobs import Jobs
+from lanework.api.workers import Workers
+from lanework.client import Lanework
+
+__all__ = [
+    "Anybody",
+    "BodyLimit",
+    "Caller",
+    "Forbidden",
+    "Gate",
+    "JsonBodies",
+    "Policy",
+    "Routes",
+    "Who",
+    "check_policies",
+    "install",
+    "make_router",
+    "open_gate",
+    "policies",
+]
+
+#: A payload has 256 KiB at most; what comes with it is small.
+BODY_LIMIT = 1_048_576
+
+
+def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
+    """Jobs, workers, lanes and health of one application. `gate` says who is asking; `open_gate` asks nobody."""
+    routes = Routes(gate)
+    for part in (Jobs(app), Workers(app), Health(app)):
+        part.add_to(routes)
+    return routes.router
+
+
+def install(api: FastAPI, *, body_limit: int = BODY_LIMIT) -> None:
+    """Call it after the routers were included."""
+    problems.install(api)
+    check_policies(api)
+    api.add_middleware(JsonBodies)
+    api.add_middleware(BodyLimit, limit=body_limit)
