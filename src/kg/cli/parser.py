@@ -15,7 +15,6 @@ COMMANDS = {
     "tokens": "list, create and revoke API tokens",
     "roles": "list roles and what they allow",
     "audit": "the audit log",
-    "admin": "lanes and slots of the running platform",
 }
 GROUPS = {
     "users": {
@@ -26,7 +25,6 @@ GROUPS = {
     },
     "tokens": {"list": "API tokens", "create": "create a token; its secret is shown once", "revoke": "revoke a token"},
     "audit": {"list": "what operators did, newest first", "verify": "check that no row was changed or taken out"},
-    "admin": {"workers": "lanes, their slots and who holds them"},
 }
 EPILOG = """exit codes:
   0  done                        3  no (safe) database
