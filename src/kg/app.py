@@ -22,11 +22,12 @@ from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
 from kg.api.pace import Pace
+from kg.api.replays import Replays
 from kg.api.users import Users
 from kg.config import KgSettings
 from lanework import Lanework, migrate
 from lanework._store.connect import connect
-from lanework.api import Gate, Routes, install, make_router
+from lanework.api import Gate, Routes, install, make_router, routes_of
 from lanework.api.gate import Caller
 
 
@@ -75,6 +76,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Users(access).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
+    api.add_middleware(Replays, work=work, door=door, creates=_creating(api).__contains__)
     install(api, body_limit=settings.body_limit)
     api.add_middleware(SafeHeaders)
     if settings.cors:
@@ -83,6 +85,11 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
         )  # fmt: skip
     return api
+
+
+def _creating(api: FastAPI) -> set[str]:
+    """POSTs that create something. A job's key is not kept here: it is stored with the job."""
+    return {one.path for one in routes_of(api) if one.method == "POST" and one.status == 201 and "{" not in one.path}
 
 
 def _paced(door: Door, pace: Pace) -> Gate:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -25,6 +26,11 @@ class Verb(Generic[T]):
     sql: bytes
     params: Mapping[str, Any]
     decode: Callable[[list[Row]], T]
+
+
+#: Where an act came from (an address, a command), for the audit rows of what is done for it. Edges set it around a call.
+origin: ContextVar[str] = ContextVar("lanework_origin", default="")
+_ORIGIN = b"select set_config('lanework.origin', %(origin)s, true)"
 
 
 @cache
@@ -55,8 +61,11 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
             try:
                 # not `conn.execute`: a caller's connection makes cursors and rows to its own taste
                 cursor = psycopg.Cursor(conn, row_factory=tuple_row)
-                cursor.execute(verb.sql, verb.params)
-                return verb.decode(cursor.fetchall() if cursor.description else [])
+                with conn.transaction() if origin.get() else nullcontext():
+                    if origin.get():
+                        cursor.execute(_ORIGIN, {"origin": origin.get()})
+                    cursor.execute(verb.sql, verb.params)
+                    return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
@@ -68,8 +77,11 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
         with translated():
             try:
                 cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
-                await cursor.execute(verb.sql, verb.params)
-                return verb.decode(await cursor.fetchall() if cursor.description else [])
+                async with conn.transaction() if origin.get() else nullcontext():
+                    if origin.get():
+                        await cursor.execute(_ORIGIN, {"origin": origin.get()})
+                    await cursor.execute(verb.sql, verb.params)
+                    return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise

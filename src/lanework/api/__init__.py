@@ -13,7 +13,7 @@ from fastapi import APIRouter, FastAPI
 
 from lanework.api import problems
 from lanework.api.bodies import BodyLimit, JsonBodies
-from lanework.api.gate import Anybody, Caller, Forbidden, Gate, Policy, Routes, Who, check_policies, open_gate, policies
+from lanework.api.gate import Anybody, Caller, Forbidden, Gate, Policy, Routes, Who, check_policies, open_gate, routes_of
 from lanework.api.health import Health
 from lanework.api.jobs import Jobs
 from lanework.api.workers import Workers
@@ -33,7 +33,7 @@ __all__ = [
     "install",
     "make_router",
     "open_gate",
-    "policies",
+    "routes_of",
 ]
 
 #: A payload has 256 KiB at most; what comes with it is small.

@@ -41,18 +41,17 @@ class BodyLimit:
             await self._refuse(scope, receive, send)
             return
         counter = _Counter(receive, self.limit)
-        started = False
 
         async def tell(message: Message) -> None:
-            nonlocal started
-            started = started or message["type"] == "http.response.start"
-            await send(message)
+            if not counter.exceeded:  # what the application makes of a body that broke off is not the answer
+                await send(message)
 
         try:
             await self.app(scope, counter.receive, tell)
         except _TooLarge:
-            if not started:
-                await self._refuse(scope, receive, send)
+            pass
+        if counter.exceeded:
+            await self._refuse(scope, receive, send)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
         answer = problem(413, f"the body is larger than {self.limit:,} bytes", headers={"Connection": "close"})
@@ -67,9 +66,13 @@ class _Counter:
     def __init__(self, receive: Receive, limit: int) -> None:
         self._receive, self._left = receive, limit
 
+    @property
+    def exceeded(self) -> bool:
+        return self._left < 0
+
     async def receive(self) -> Any:
         message = await self._receive()
         self._left -= len(message.get("body", b""))
-        if self._left < 0:
+        if self.exceeded:
             raise _TooLarge
         return message

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from fastapi import Depends, FastAPI, Request
-from fastapi.routing import APIRoute, APIRouter
+from fastapi.routing import APIRouter, iter_route_contexts
 
+from lanework._store.verb import origin
 from lanework.errors import ConfigError
 
 Scope = Literal["all", "own"]
@@ -55,6 +56,8 @@ class Policy:
         if self.permission and caller.scope(self.permission) is None:
             raise Forbidden(self.permission)
         request.state.caller = caller
+        if request.method not in ("GET", "HEAD"):
+            origin.set(f"http {request.client.host}" if request.client else "http")
 
 
 def _caller(request: Request) -> Caller:
@@ -83,25 +86,31 @@ class Routes:
         self.router.add_api_route(path, endpoint, methods=[method], dependencies=[Depends(policy)], **options)
 
 
-def policy_of(route: APIRoute) -> Policy | None:
-    return next((one.dependency for one in route.dependencies if isinstance(one.dependency, Policy)), None)
+class Listed(NamedTuple):
+    """One route of an application, as it is served."""
+
+    method: str
+    path: str
+    policy: Policy | None
+    status: int | None
 
 
-def policies(app: FastAPI | APIRouter) -> list[tuple[str, str, Policy | None]]:
-    """(method, path, policy) of every route."""
-    found = [route for route in _flat(app.routes) if isinstance(route, APIRoute)]
-    return [(method, route.path, policy_of(route)) for route in found for method in sorted(route.methods or ())]
-
-
-def _flat(routes: Any) -> Any:
-    for route in routes:
-        yield route
-        yield from _flat(getattr(route, "routes", None) or ())
+def routes_of(app: FastAPI) -> list[Listed]:
+    """Every route, with its policy if it has one."""
+    found = []
+    for route in iter_route_contexts(app.routes):
+        given = [one.dependency for one in getattr(route, "dependencies", ()) if isinstance(one.dependency, Policy)]
+        for method in sorted(route.methods or ("*",)):
+            status = getattr(route, "status_code", None)
+            found.append(
+                Listed(method, route.path or "*", given[0] if given else None, status if isinstance(status, int) else None)
+            )
+    return found
 
 
 def check_policies(app: FastAPI) -> None:
     """Stops an application from starting if it has a route without a policy."""
-    naked = [f"{method} {path}" for method, path, policy in policies(app) if policy is None]
+    naked = [f"{one.method} {one.path}" for one in routes_of(app) if one.policy is None]
     if naked:
         raise ConfigError(f"routes without a policy: {', '.join(naked)}; add them through `Routes`")
 

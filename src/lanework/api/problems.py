@@ -33,7 +33,11 @@ async def ours(request: Request, error: Exception) -> JSONResponse:
     if error.http_status >= 500 and error.http_status != 503:  # ours to mend, and ours to know: not a client's
         logger.error("%s %s: %s: %s", request.method, request.url.path, error.code, error)
         return problem(error.http_status, WRONG_HERE, code=error.code)
-    headers = {"Retry-After": str(getattr(error, "retry_after", RETRY_AFTER))} if error.http_status in (429, 503) else None
+    headers = {}
+    if error.http_status in (429, 503):
+        headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
+    if error.http_status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
     field = getattr(error, "field", "")
     more = {"field": field} if field else {}
     return problem(error.http_status, str(error), code=error.code, headers=headers, **more)

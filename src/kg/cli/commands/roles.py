@@ -8,14 +8,15 @@ from kg.access.access import Role
 from kg.cli.house import with_access
 from lanework.cli.output import Column, add_output, show
 
+
+def _allows(role: Role) -> str:
+    return ", ".join(name if "all" in scopes else f"{name} ({'/'.join(scopes)})" for name, scopes in role.permissions.items())
+
+
 COLUMNS: list[Column[Role]] = [
     Column("ROLE", lambda it: it.name),
     Column("DESCRIPTION", lambda it: it.description, flexible=True),
-    Column(
-        "ALLOWS",
-        lambda it: ", ".join(name if "all" in scopes else f"{name} ({'/'.join(scopes)})" for name, scopes in it.permissions.items()),
-        flexible=True,
-    ),
+    Column("ALLOWS", _allows, flexible=True),
 ]
 
 
