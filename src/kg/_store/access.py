@@ -17,6 +17,11 @@ def who(hash: bytes, kinds: Sequence[str]) -> Verb[Row | None]:
     return verb("who", _first, hash=hash, kinds=list(kinds))
 
 
+def still(credentials: Sequence[int]) -> Verb[dict[int, list[str]]]:
+    """Credential → grants, of those that are still valid."""
+    return verb("still", lambda found: {row[0]: row[1] for row in found}, ids=list(credentials))
+
+
 def add_credential(
     user: str, kind: str, *, name: str, hash: bytes, start: str, only: Sequence[str] | None, seconds: float | None, by: str
 ) -> Verb[Row | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -83,6 +83,12 @@ class Access:
             raise NotAuthenticated("this token or login is not known, has expired, or was revoked")
         credential, kind, _, name, granted = row
         return Caller(name, credential, kind, grants(granted))
+
+    async def changed(self, callers: Iterable[Caller]) -> list[Caller]:
+        """Those who may no longer do what they could when they came."""
+        known = {caller.credential: caller for caller in callers}
+        valid = await self._run(store.still(list(known)))
+        return [one for id, one in known.items() if id not in valid or grants(valid[id]) != one.grants]
 
     async def login(self, name: str, password: str, *, origin: str) -> tuple[str, float]:
         """A session's secret and how many seconds it lasts. Name and address are counted, whether it fits or not."""

@@ -4,6 +4,7 @@ revoked one is out within a second."""
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from fastapi import Request
@@ -11,6 +12,7 @@ from fastapi import Request
 from kg.access.access import Access
 from kg.access.caller import Caller
 from kg.errors import CrossSite, NotAuthenticated
+from lanework.api.gate import Caller as Engine
 
 COOKIE = "kg_session"
 REMEMBERED = 0.5
@@ -40,6 +42,11 @@ class Door:
             self._known.clear()
         self._known[(kind, secret)] = (now + REMEMBERED, caller)
         return caller
+
+    async def recheck(self, callers: Iterable[Engine]) -> list[Engine]:
+        """For open streams: whoever's rights have changed has to come in again."""
+        gone = {one.credential for one in await self._access.changed(one for one in callers if isinstance(one, Caller))}
+        return [one for one in callers if isinstance(one, Caller) and one.credential in gone]
 
     def forget(self, request: Request) -> None:
         self._known.pop(credential(request), None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lanework._store.verb import Row, Verb, rows, scalar, verb
 
 
@@ -15,3 +17,10 @@ def queue_depth(most: int) -> Verb[list[Row]]:
 
 def delete_job(job_id: int, by: str) -> Verb[str | None]:
     return verb("delete_job", scalar, id=job_id, by=by)
+
+
+def owned(owner: str, first: int, last: int, ids: Sequence[int]) -> Verb[list[int]]:
+    """Those of the jobs that belong to an owner. A range is asked for by its ends."""
+    given = None if isinstance(ids, range) else list(ids)
+    low, high = (first, last) if given is None else (min(given), max(given))
+    return verb("owned", lambda found: [row[0] for row in found], owner=owner, first=low, last=high, ids=given)

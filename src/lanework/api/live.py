@@ -1,0 +1,100 @@
+"""`/jobs/{id}/stream` and `/events`: what happens, as it happens."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import replace
+from typing import Annotated, Any, Protocol
+
+from fastapi import Header, Query
+from pydantic import BaseModel
+
+from lanework._store.overview import owned
+from lanework.api.feed import Feed
+from lanework.api.gate import Caller, Gate, Routes, Who
+from lanework.api.jobs import JobId, Jobs
+from lanework.api.streams import Stream, Streams
+from lanework.client import Lanework
+from lanework.errors import LaneworkError
+from lanework.events import Event, position
+
+logger = logging.getLogger("lanework")
+#: How often the callers of open streams are looked at again.
+RECHECK = 0.5
+LastEventId = Annotated[str | None, Header(max_length=200)]
+
+
+class Rechecks(Protocol):
+    """A gate that can tell which callers of open streams may not follow any more."""
+
+    async def recheck(self, callers: Iterable[Caller]) -> list[Caller]: ...
+
+
+class JobEvent(BaseModel):
+    cursor: str
+    at: Any
+    topic: str
+    kind: str
+    data: dict[str, Any]
+
+
+class Live:
+    def __init__(self, app: Lanework, jobs: Jobs, gate: Gate) -> None:
+        self.app, self.jobs, self.gate = app, jobs, gate
+        self.streams, self.feed = Streams(), Feed(app)
+
+    def add_to(self, routes: Routes) -> None:
+        sse: dict[str, Any] = {"response_class": Stream, "tags": ["live"]}
+        routes.add("GET", "/jobs/{job_id}/stream", self.job, needs="jobs:read", **sse)
+        routes.add("GET", "/events", self.all, needs="events:read", **sse)
+        routes.add("GET", "/jobs/{job_id}/events", self.stored, needs="jobs:read", tags=["jobs"])
+
+    async def job(self, who: Who, job_id: JobId, last_event_id: LastEventId = None) -> Stream:
+        """A job's changes of state, progress and log lines as they come; ends after its final state."""
+        await self.jobs.visible(who, "jobs:read", job_id)
+        position(last_event_id, job_id, None, None)  # a cursor that is none is an answer, not a stream
+        return Stream(self.streams, who, self.feed.job(job_id, last_event_id))
+
+    async def all(
+        self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None
+    ) -> Stream:
+        """Everything that happens; for who may see only what is his own, what happens to his jobs."""
+        position(last_event_id, None, None, None)
+        source = self.feed.all(last_event_id, topic)
+        return Stream(self.streams, who, source if who.scope("events:read") == "all" else self._own(who, source))
+
+    async def stored(
+        self, who: Who, job_id: JobId, after: Annotated[str | None, Query(max_length=200)] = None
+    ) -> list[JobEvent]:
+        """What has happened to a job so far; `after` is the cursor of the last one that is known."""
+        await self.jobs.visible(who, "jobs:read", job_id)
+        at = position(after, job_id, None, None)
+        page = at.take(await self.app._arun(at.verb()))
+        return [JobEvent(cursor=one.cursor, at=one.at, topic=one.topic, kind=one.kind, data=one.data) for one in page.events]
+
+    async def _own(self, who: Caller, source: AsyncIterator[Event]) -> AsyncIterator[Event]:
+        async for event in source:
+            if event.jobs and (ids := await self._mine(who, event)):
+                data = event.data
+                for part in ("jobs", "lines"):  # progress and log lines of several jobs come together
+                    if part in data:
+                        data = {**data, part: [one for one in data[part] if one.get("id", one.get("job")) in ids]}
+                yield replace(event, jobs=tuple(sorted(ids)), data=data)
+
+    async def _mine(self, who: Caller, event: Event) -> set[int]:
+        return set(await self.app._arun(owned(who.name, event.jobs[0], event.jobs[-1], event.jobs)))
+
+    async def watch(self) -> None:
+        """Ends streams whose caller has lost his right. Runs as long as the application."""
+        recheck = getattr(self.gate, "recheck", None)
+        while recheck is not None:
+            await asyncio.sleep(RECHECK)
+            if not self.streams.open:
+                continue
+            try:
+                for caller in await recheck(self.streams.callers()):
+                    self.streams.end_of(caller, "your access has ended")
+            except LaneworkError as error:
+                logger.warning("the callers of open streams cannot be looked at: %s", error)
