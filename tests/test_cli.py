@@ -387,11 +387,61 @@ def test_cancel_by_filter_asks_only_at_a_terminal(
     other = submit("sleepy")
     assert cli("jobs", "cancel") == 2 and "say which jobs" in cli.err
     assert cli("jobs", "cancel", "--lane", "quick") == 2 and "--yes" in cli.err
-    assert cli("jobs", "cancel", "--lane", "quick", "--dry-run", "-o", "ids") == 0
-    assert sorted(map(int, cli.out.split())) == ids and "3 jobs would be cancelled" in cli.err
+    (planned,) = cli.json("jobs", "cancel", "--lane", "quick", "--dry-run")
+    assert (planned["matched"], planned["state"]) == (3, "dry run") and "3 jobs would be cancelled" in cli.err
     assert [job["status"] for job in cli.json("jobs", "list", "--lane", "quick")] == ["approved"] * 3
-    assert cli("jobs", "cancel", "--lane", "quick", "--yes") == 0 and "3 cancelled" in cli.err
+    assert cli("jobs", "cancel", *ids, "--dry-run", "-o", "ids") == 0 and "nothing was done" in cli.err
+    assert cli("jobs", "cancel", "--lane", "quick", "--yes") == 0 and "3 jobs cancelled" in cli.err
     assert cli.json("jobs", "list", "--status", "approved")[0]["id"] == other[0]
+
+
+def test_what_has_ended_is_not_cancelled(
+    cli: Cli, submit: Callable[..., list[int]], sql: Callable[..., list[tuple[Any, ...]]]
+) -> None:
+    [job_id] = submit()
+    sql("with gone as (delete from lanework.jobs returning *) insert into lanework.jobs_failed "
+        "select gone.*, now(), 'permanent' from gone")  # fmt: skip
+    sql("update lanework.jobs_failed set status = 'failed'")
+    assert cli("jobs", "cancel", job_id) == 0 and "already failed" in cli.out
+    assert cli.json("audit") == []
+
+
+def test_priorities(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    ids = submit(count=3)
+    assert cli("jobs", "priority", 7, ids[0]) == 0 and cli.out.split()[-3:] == [str(ids[0]), "0", "7"]
+    assert cli("jobs", "priority", 1001, ids[0]) == 2 and cli.err.startswith("LW-300: priority: expected -1000 to 1000, got 1001")
+    assert cli("jobs", "priority", 5, 10**9) == 5
+    assert cli("jobs", "priority", 5) == 2 and "say which jobs" in cli.err
+    assert cli("jobs", "priority", "--lane", "quick", "--dry-run", "--", "-5") == 0 and "3 jobs would be" in cli.err
+    assert cli("jobs", "priority", "--lane", "quick", "--yes", "-o", "ids", "--", "-5") == 0 and "3 jobs given" in cli.err
+    operation = cli.out.strip()
+    assert [job["priority"] for job in cli.json("jobs", "list")] == [-5] * 3
+    assert [one["state"] for one in cli.json("operations", "show", operation)] == ["done"]
+    assert [str(one["id"]) for one in cli.json("operations", "list", "--state", "done")] == [operation]
+    assert cli("operations", "stop", operation) == 0 and "done" in cli.out
+    assert cli("operations", "show", 99999) == 5 and cli.err.startswith("LW-501: ")
+
+
+def test_drains_and_freezes(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    submit()
+    assert cli("lanes", "drain") == cli("lanes", "resume") == cli("lanes", "drain", "quick", "--all") == 2
+    assert cli("lanes", "drain", "--all", "--reason", "upgrade", "--wait", 5) == 0 and "nothing starts any more" in cli.err
+    assert cli("lanes", "drain", "--all") == 0 and "already" in cli.err
+    assert [(lane["enabled"], bool(lane["held_by"])) for lane in cli.json("lanes", "list", "quick")] == [(True, True)]
+    assert cli("lanes", "list") == 0 and "held" in cli.out
+    assert cli("lanes", "resume", "--all") == 0 and "again" in cli.err
+    assert cli("lanes", "freeze", "quick", "--for", "10m", "--wait", 1, "-o", "ids") == 0
+    held = cli.out.strip()
+    assert [one["lanes"] for one in cli.json("lanes", "freeze")] == [["quick"]]
+    assert cli("lanes", "thaw", held) == 0 and "let go: quick" in cli.err
+    assert cli("lanes", "thaw", held) == 5 and cli.err.startswith("LW-507: ")
+    assert cli("lanes", "freeze", "nowhere") == 5
+    assert cli("workers", "drain", 99999) == 5 and cli.err.startswith("LW-503: ")
+    acts = [(one["act"], one["actor"].partition(":")[0]) for one in cli.json("audit", "--since", "1h")]
+    assert acts == [("lanes.thaw", "cli"), ("lanes.freeze", "cli"), ("everything.resume", "cli"), ("everything.drain", "cli")]
+    assert [one["act"] for one in cli.json("audit", "--act", "lanes", "-n", 1)] == ["lanes.thaw"]
+    assert cli.json("audit", "--actor", "nobody") == cli.json("audit", "--target", "job:1") == []
+    assert cli("audit", "--act", "everything") == 0 and "upgrade" in cli.out
 
 
 def test_wait_runs_out_of_time(cli: Cli, submit: Callable[..., list[int]]) -> None:
@@ -423,7 +473,7 @@ def working(dsn: str, folder: Path, *words: str) -> Iterator[subprocess.Popen[st
 @pytest.mark.parametrize("target", ["its_app:app", "its_app.py"])
 def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path, target: str) -> None:
     with working(database, tmp_path, target) as process:
-        while not cli.json("workers"):
+        while not cli.json("workers", "list"):
             assert process.poll() is None
             time.sleep(0.1)
         with psycopg.connect(database, autocommit=True) as db:
@@ -441,7 +491,7 @@ def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path,
         while cli.json("status")["running"][0:1] == [] or cli.json("status")["running"][0]["fraction"] is None:
             time.sleep(0.1)
         assert cli("status") == 0 and "50%  half way" in cli.out and "tester" in cli.out
-        assert cli("workers") == 0 and "tester" in cli.out
+        assert cli("workers", "list") == 0 and "tester" in cli.out
         assert cli("verify") == 0, cli.out
         assert cli("jobs", "cancel", sleepy) == 0 and "stopping" in cli.out
         assert cli("jobs", "wait", sleepy, "--timeout", 30) == 8
@@ -449,7 +499,7 @@ def test_a_worker_from_start_to_sigterm(cli: Cli, database: str, tmp_path: Path,
         _, log = process.communicate(timeout=60)
     assert process.returncode == 0, log
     assert "starting its_app" in log and "Traceback" not in log
-    assert cli.json("workers") == [] and cli.json("workers", "--all")[0]["state"] == "stopped"
+    assert cli.json("workers", "list") == [] and cli.json("workers", "list", "--all")[0]["state"] == "stopped"
 
 
 @pytest.mark.parametrize("target", ["nowhere:app", "nowhere.py", "not a module"])
@@ -590,6 +640,7 @@ PLANTED = {
     "places": "update lanework.jobs set status = 'completed'",
     "running": "update lanework.jobs set status = 'running', worker_id = 77, claim_id = gen_random_uuid()",
     "waiting": "update lanework.jobs set claim_id = gen_random_uuid()",
+    "approvals": "update lanework.jobs set status = 'pending'",
     "attempts": "insert into lanework.attempts select id, 9, 1, now(), now(), 'retry' from lanework.jobs",
     "types": "update lanework.jobs set type_id = 999",
     "slots": "insert into lanework.lane_use select id, 77, 2 from lanework.lanes where name = 'quick'",
@@ -619,3 +670,37 @@ def test_verify_forgives_what_heals(
     sql(PLANTED["waiting"])
     monkeypatch.setattr("lanework.cli.commands.verify.time.sleep", lambda _: sql("update lanework.jobs set claim_id = null"))
     assert cli("verify") == 0
+
+
+def test_events_of_all_and_of_a_job(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    first, second = submit(count=2)
+    cli("jobs", "cancel", first)
+    found = cli.json("events", "--topic", "job")
+    assert [(one["kind"], one["jobs"]) for one in found] == [
+        ("submitted", [first]), ("submitted", [second]), ("cancelled", [first]),
+    ]  # fmt: skip
+    assert cli.json("events", "--topic", "job", "--last", "1") == found[-1:]
+    assert cli.json("events", "--topic", "job", "--after", found[0]["cursor"]) == found[1:]
+    assert cli.json("events", "--kind", "cancelled", "--after", "0-0") == found[2:]
+    assert cli("events", "--job", first, "--follow", "-o", "jsonl") == 0
+    assert [json.loads(line)["kind"] for line in cli.out.splitlines() if "operator" not in line] == ["submitted", "cancelled"]
+    assert cli("events", "--topic", "job") == 0
+    assert re.search(rf"job +submitted +{first}\n", cli.out)
+    assert cli("events", "--after", "x") == 2 and "LW-560" in cli.err
+    assert cli("events", "--job", 999) == 5
+
+
+def test_events_are_shown_escaped(cli: Cli, sql: Callable[..., list[tuple[Any, ...]]]) -> None:
+    sql("select lanework.tell('mine', 'x', null, jsonb_build_object('text', %s::text))", NASTY.replace("\x00", ""))
+    assert cli("events", "--topic", "mine") == 0
+    assert not LOUD.search(cli.out)
+
+
+def test_metrics_table_and_records(cli: Cli, submit: Callable[..., list[int]]) -> None:
+    submit(count=3)
+    assert cli("metrics") == 0
+    assert re.search(r"LANE +TYPE +SUBMITTED.*\nquick +double +3 ", cli.out)
+    (row,) = cli.json("metrics", "--lane", "quick", "--step", "10m")
+    assert (row["submitted"], row["wait"]["p50"], row["failed_by"]) == (3, None, {})
+    assert cli("metrics", "--type", "other") == 0 and "nothing happened" in cli.err
+    assert cli("metrics", "--step", "90s") == 2 and "whole minutes" in cli.err

@@ -125,6 +125,40 @@ def test_a_job_that_is_not_there(app: Lanework, echo: Job[[Any], Any]) -> None:
 # -- waiting and results -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("wrong", ["x", "1", 1.5, None, True, b"1"])
+def test_what_is_no_number_of_a_job(app: Lanework, echo: Job[[Any], Any], wrong: Any) -> None:
+    for ask in (app.get, app.cancel, app.logs, app.attempts, app.steps, app.item_errors, app.children):
+        with pytest.raises(InvalidJob, match="job_id: expected the number of a job, got"):
+            ask(wrong)
+    with pytest.raises(InvalidJob, match="job_id"):
+        asyncio.run(app.aget(wrong))
+
+
+def test_a_number_that_no_job_can_have(app: Lanework, echo: Job[[Any], Any]) -> None:
+    for number in (0, -1, 2**63, 2**70):
+        with pytest.raises(JobNotFound, match=str(number)):
+            app.get(number)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("before", 2**70), ("before", "7"), ("before", -1), ("limit", 0), ("limit", 10**9), ("limit", "10"), ("owner", 5),
+        ("tag", ["a"]), ("error_class", 1), ("created_after", "yesterday"), ("status", "done"),
+    ],
+)  # fmt: skip
+def test_filters_that_cannot_be(app: Lanework, echo: Job[[Any], Any], field: str, value: Any) -> None:
+    with pytest.raises(InvalidJob, match=f"{field}: expected") as caught:
+        app.list(**{field: value})
+    assert caught.value.field == field
+
+
+def test_pages_that_cannot_be(app: Lanework, echo: Job[[Any], Any]) -> None:
+    for wrong in ({"after": 2**63}, {"after": "x"}, {"limit": 0}):
+        with pytest.raises(InvalidJob, match=next(iter(wrong))):
+            app.logs(1, **wrong)
+
+
 def test_results_are_kept_and_read_as_often_as_wanted(app: Lanework, echo: Job[[Any], Any]) -> None:
     handle = echo.submit({"deep": [1, None, "ü"]})
     drain(app)

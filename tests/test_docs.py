@@ -13,6 +13,7 @@ import pytest
 from lanework import migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
+from lanework._plans import ScheduleValues
 from lanework.cli.parser import COMMANDS, GROUPS
 from lanework.config import Settings
 from lanework.errors import LaneworkError
@@ -98,10 +99,10 @@ def commands_table() -> str:
 EXIT_CODES = {
     0: "done",
     1: "failed; `lanework doctor` and `lanework verify` have found errors",
-    2: "wrong usage, setting, argument or lane",
+    2: "wrong usage, setting, argument, lane or schedule",
     3: "no database, or one that can lose committed jobs",
     4: "the schema is not the one this version needs",
-    5: "no such job or lane",
+    5: "no such job, lane, worker, operation, freeze, schedule or task",
     6: "not finished in time; the job goes on",
     7: "the job failed",
     8: "the job was cancelled",
@@ -169,6 +170,7 @@ def test_every_error_code_is_used_once() -> None:
         ("docs/guides/submitting.md", [*Declaration.__annotations__, *OptionValues.__annotations__]),
         ("docs/guides/errors.md", [*retries.ERROR_CLASSES, "Done", "Snooze", "Cancel", "Fail"]),
         ("docs/guides/lanes.md", [*BOUNDS, "enabled"]),
+        ("docs/guides/schedules.md", [*ScheduleValues.__annotations__]),
     ],
 )
 def test_nothing_is_left_out(page: str, words: list[str]) -> None:

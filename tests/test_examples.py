@@ -19,11 +19,19 @@ ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
 
 #: What each prints, as a pattern over its whole output.
 OUTPUT = {
+    "approval.py": r"short: 2 chapters, nobody had to be asked\n"
+    r"long: awaiting_approval, up to 4\.8 USD is over 2\.0 USD\napproved by grace, up to 5\.00\n"
+    r"estimate 2\.40 to 4\.80, 8000 tokens\nactual   3\.60, 7200 tokens, 8 chapters\n",
+    "budget.py": r"completed None\nblocked budget:owner:alice\nspent 0\.3\nwords 1\n",
     "checkpoint.py": r"\{'done': 10, .*'last_attempt': 2.*\}\n"
     r"attempt 1 ended by signal 9 \(SIGKILL\)\nattempt 1 starts at row 0\nattempt 2 starts at row 6\n",
     "continue_job.py": r"first: failed\nsame steps: text of example.org, in 5 words\n"
     r"again from summary: text of example.org, in 50 words\n"
     r"\['fetched example.org', 'summarised in 5 words'\]\n\[\]\n\['summarised in 50 words'\]\n",
+    "events.py": r"submitted\nstarted\n(?:line: page [12]\n|progress: (?:0\.5|1)\n){2,4}completed\n"
+    r"hook: completed in 0\.\d s\nafter the first: started .*completed\n1 submitted, 1 completed\n",
+    "dead_letters.py": r"5 dead letters: unknown: LookupError: page <n>: there is no model <text>\ntold of each once: True\n"
+    r"page 4 by large\nredrive done: 5 of 5, 0 groups left\n",
     "exactly_once.py": r"500 cents after 2 attempts\nbookings \[\('ada', 500\)\]\nreceipts \[\('ada', 500\)\]\n"
     r"notes \[\('attempt 1 was here',\), \('attempt 2 was here',\)\]\n",
     "fan_out.py": r"\{'pages': 3, 'words': 6\}\n\{'pages': 2, 'words': 3\}\nLW-312 \w+ - .*1 of its children did not complete.*\n"
@@ -32,6 +40,10 @@ OUTPUT = {
     "in_process.py": r"Hello, Ada!\n",
     "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"
     r"LW-320 max_slots: expected 0 to 10000 or none, got 10001\n",
+    "operating.py": r"would be cancelled: 1500\ncancelled: 1500 of 1500\npriority was 0\n"
+    r"in this order: wednesday, monday, tuesday\n"
+    r"during the backup: approved\nada everything.drain everything\nada operation.start operation\nada job.priority job\n"
+    r"ada everything.resume everything\n",
     "own_executor.py": r"hill\.png\nlake\.png\n",
     "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
     "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",
@@ -42,9 +54,14 @@ OUTPUT = {
     "process_executor.py": r"19997 computed in a child: True\ntimeout - job \d+ \(runaway\) failed as timeout: .*\n",
     "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
+    "provider_limit.py": r"answers: 45\nat once: 2\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
+    "schedules.py": r"completed read a\.pdf\ncompleted read b\.pdf\nskipped condition said no\n"
+    r"next: \['02:30 CES?T', '0[23]:[03]0 CES?T'\]\nforget \{'removed': 3\}\n",
+    "session_lock.py": r"409: permit 'chat-7' is not free\nthe fence has risen: True\n",
     "sessions.py": r"\{'ada': \['one', 'two', 'four'\], 'bob': \['one', 'two', 'four'\]\}\n6 completed, 2 failed\n",
+    "throttled.py": r"status 200\nattempts 2 tries 0\n",
     "versions.py": r"Ada\nGrace and Edsger\n",
 }
 

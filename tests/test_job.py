@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import FrozenInstanceError
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -17,6 +17,7 @@ from lanework import Lanework
 from lanework._options import OptionValues
 from lanework.context import Context
 from lanework.errors import ConfigError, InvalidJob, JobCancelled, JobFailed, JobNotFinished, JobNotFound
+from lanework.events import Event
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.job import Declares, Handle, Job, JobInfo, Options, Submission
 from lanework.outcomes import Snooze
@@ -65,11 +66,18 @@ class Application(Declares):
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo:
         return self.found
 
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
+    def cancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
         return f"cancelled {job_id} {reason}"
 
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str:
+    async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
         return self.cancel(job_id, by=by, reason=reason)
+
+    def events(self, *, after: str | None = None, job: int | None = None) -> Iterator[Event]:
+        yield Event(f"{job}.{after}", datetime.now(UTC), "job", "submitted")
+
+    async def aevents(self, *, after: str | None = None, job: int | None = None) -> AsyncIterator[Event]:
+        for event in self.events(after=after, job=job):
+            yield event
 
 
 @pytest.fixture
@@ -274,6 +282,7 @@ def test_results() -> None:
     handle: Handle[Any] = Handle(Application(job_info(result={"a": 1})), 1)
     assert handle.result() == handle.result(timeout=5) == asyncio.run(handle.aresult()) == {"a": 1}
     assert handle.wait() == asyncio.run(handle.await_()) == handle.info() == asyncio.run(handle.ainfo())
+    assert [event.cursor for event in handle.events(after="x")] == ["1.x"]
     assert handle.cancel("enough") == asyncio.run(handle.acancel("enough")) == "cancelled 1 enough"
 
 

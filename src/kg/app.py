@@ -14,21 +14,20 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from kg.access.access import Access
 from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
-from kg.api.pace import Pace
+from kg.api.pace import PacedDoor
 from kg.api.replays import Replays
 from kg.api.users import Users
 from kg.config import KgSettings
 from lanework import Lanework, migrate
 from lanework._store.connect import connect
-from lanework.api import Gate, Routes, install, make_router, routes_of
-from lanework.api.gate import Caller
+from lanework.api import Routes, install, make_router, routes_of
 
 
 def make_work(settings: KgSettings | None = None) -> Lanework:
@@ -70,7 +69,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api.state.work, api.state.access, api.state.door = work, access, door
     api.state.closing = asyncio.Event()
-    api.include_router(make_router(work, gate=_paced(door, Pace(settings.submits_per_minute))))
+    api.include_router(make_router(work, gate=PacedDoor(door, settings.submits_per_minute)))
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
@@ -90,13 +89,3 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
 def _creating(api: FastAPI) -> set[str]:
     """POSTs that create something. A job's key is not kept here: it is stored with the job."""
     return {one.path for one in routes_of(api) if one.method == "POST" and one.status == 201 and "{" not in one.path}
-
-
-def _paced(door: Door, pace: Pace) -> Gate:
-    async def gate(request: Request) -> Caller:
-        caller = await door(request)
-        if request.method == "POST" and request.url.path == "/jobs":
-            pace.take(caller.name)
-        return caller
-
-    return gate

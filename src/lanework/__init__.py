@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lanework._pools.base import Call, Executor
+    from lanework.approvals import Above
     from lanework.client import Lanework
     from lanework.context import Context
     from lanework.errors import (
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
         IdempotencyConflict,
         InvalidJob,
         InvalidLane,
+        InvalidSchedule,
         JobCancelled,
         JobFailed,
         JobNotFinished,
@@ -21,7 +23,12 @@ if TYPE_CHECKING:
         LaneworkError,
         UnknownJobType,
     )
+    from lanework.estimates import Estimate
+    from lanework.events import Event
+    from lanework.hooks import HookEvent
     from lanework.job import Handle, Job, JobInfo
+    from lanework.metrics import Metric
+    from lanework.notifiers import Notification, Notifier
     from lanework.outcomes import Cancel, Done, Fail, ItemError, Partial, Snooze, Wait
     from lanework.retries import Classifier, Retryable
     from lanework.worker import Worker
@@ -30,13 +37,20 @@ if TYPE_CHECKING:
 #: only submits, does not pay for the rest.
 _HOMES = {
     "_pools.base": ("Call", "Executor"),
+    "approvals": ("Above",),
     "client": ("Lanework",),
     "context": ("Context",),
     "errors": (
-        "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "JobCancelled",
+        "ClaimLost", "ConfigError", "DatabaseUnavailable", "IdempotencyConflict", "InvalidJob", "InvalidLane", "InvalidSchedule",
+        "JobCancelled",
         "JobFailed", "JobNotFinished", "JobNotFound", "LaneworkError", "UnknownJobType",
     ),
+    "events": ("Event",),
+    "hooks": ("HookEvent",),
+    "estimates": ("Estimate",),
     "job": ("Handle", "Job", "JobInfo"),
+    "metrics": ("Metric",),
+    "notifiers": ("Notification", "Notifier"),
     "outcomes": ("Cancel", "Done", "Fail", "ItemError", "Partial", "Snooze", "Wait"),
     "retries": ("Classifier", "Retryable"),
     "worker": ("Worker",),
@@ -44,6 +58,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Above",
     "Call",
     "Cancel",
     "ClaimLost",
@@ -52,12 +67,16 @@ __all__ = [
     "Context",
     "DatabaseUnavailable",
     "Done",
+    "Estimate",
+    "Event",
     "Executor",
     "Fail",
     "Handle",
+    "HookEvent",
     "IdempotencyConflict",
     "InvalidJob",
     "InvalidLane",
+    "InvalidSchedule",
     "ItemError",
     "Job",
     "JobCancelled",
@@ -67,6 +86,9 @@ __all__ = [
     "JobNotFound",
     "Lanework",
     "LaneworkError",
+    "Metric",
+    "Notification",
+    "Notifier",
     "Partial",
     "Retryable",
     "Snooze",

@@ -46,6 +46,16 @@ class Binding:
         self._locals = _namespace(self._fn)
         self._compile(strict=False)
 
+    def must_fit(self, other: Binding, place: str) -> None:
+        """Whatever is stored for this function can be given to the other one."""
+        missing = [] if other._open else [name for name in self._names if name not in other._parameters]
+        extra = [name for name in other._required if name not in self._required]
+        if missing or extra or (self._open and not other._open):
+            raise ConfigError(
+                f"job {self._job!r}: its estimator takes the same arguments ({', '.join(self._names) or 'none'}), "
+                f"not ({', '.join(other._names) or 'none'}) ({place})"
+            )
+
     # Submit
 
     def encode(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypedDict, get_args
 
 from lanework._plain import show
-from lanework.errors import ConfigError
+from lanework.approvals import Policy, parts
+from lanework.errors import ConfigError, InvalidApproval
 
 #: Where a body runs; besides these, the names that `app.executor` has registered.
 Executor = Literal["async", "thread", "process"]
@@ -37,6 +38,11 @@ class Declaration(TypedDict, total=False):
     max_age: Seconds | None
     on_disconnect: OnDisconnect
     memory_limit: int | None
+    approval: Policy
+    approval_expiry: Seconds | None
+    four_eyes: bool
+    permits: Sequence[str] | Mapping[str, int]
+    rate: str | None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,6 +77,17 @@ class JobSpec:
     on_disconnect: OnDisconnect = "stop"
     #: Bytes of memory that a run may use; only with executor `process`. None: no limit.
     memory_limit: int | None = None
+    #: Who needs an approval before it starts: `"always"`, `"never"`, `Above(sum)`. An operator's rule comes first.
+    approval: Policy = "never"
+    #: Seconds after which a job that nobody has approved is cancelled; None: as the settings say (24 h).
+    approval_expiry: float | None = None
+    #: Whoever approves a job must be another than its owner, and than who has edited it.
+    four_eyes: bool = False
+    #: Permits that are taken with the claim and held while the job runs: names, or names with the first value of their capacity.
+    #: `name@host`: one for each host. A job whose permits are not free waits without a slot.
+    permits: Any = ()
+    #: The rate that an error of class `throttled` pauses for the whole cluster; jobs of this type wait for its end.
+    rate: str | None = None
 
     def __post_init__(self) -> None:
         self._check_text("name", self.name)
@@ -86,10 +103,32 @@ class JobSpec:
         self._check_seconds("stale_after", optional=True, never=True)
         self._check_seconds("backoff_base", most=3600)
         self._check_seconds("max_age", optional=True)
-        if not isinstance(self.progress, bool):
-            raise self._wrong("progress", "True or False")
+        self._check_seconds("approval_expiry", optional=True)
+        self._check_permits()
+        if self.rate is not None:
+            self._check_text("rate", self.rate)
+        for option in ("progress", "four_eyes"):
+            if not isinstance(getattr(self, option), bool):
+                raise self._wrong(option, "True or False")
+        try:
+            parts(self.approval)
+        except InvalidApproval:
+            raise self._wrong("approval", "'always', 'never' or Above(sum)") from None
         if self.memory_limit is not None and self.executor != "process":
             raise self._wrong("memory_limit", f"None, because executor is {self.executor!r}: only a process has a limit")
+
+    def _check_permits(self) -> None:
+        given = self.permits
+        if isinstance(given, (str, bytes)) or not isinstance(given, (Mapping, Sequence)):
+            raise self._wrong("permits", "a list of names, or a mapping of names to capacities")
+        found = dict(given) if isinstance(given, Mapping) else dict.fromkeys(given)
+        for name, capacity in found.items():
+            self._check_text("permits", name)
+            if "@" in name and not name.endswith("@host"):
+                raise self._wrong("permits", "names without '@', or with '@host' at the end")
+            if capacity is not None and (type(capacity) is not int or not 0 <= capacity <= 10_000):
+                raise self._wrong("permits", "names with a capacity from 0 to 10,000")
+        object.__setattr__(self, "permits", found)
 
     def _check_text(self, option: str, value: Any) -> None:
         if not isinstance(value, str) or not 1 <= len(value) <= 200 or not value.isprintable() or value.isspace():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 from uuid import UUID
 
+from lanework.approvals import Approval, ApprovalRequest
 from lanework.errors import JobCancelled, JobFailed, JobNotFinished, JobNotFound
+from lanework.estimates import Actual, Estimate
+
+if TYPE_CHECKING:
+    from lanework.events import Event
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -49,6 +54,14 @@ class JobInfo:
     progress: float | None
     progress_message: str
     cancel_requested: bool
+    #: Of exactly this job: type, version, payload, owner. An approval is for a hash.
+    hash: str = ""
+    estimate: Estimate | None = None
+    #: What it has cost so far; None: it has not run, and nothing was told.
+    actual: Actual | None = None
+    approval: Approval | None = None
+    #: While it is `awaiting_approval`: since when, until when, and why.
+    approval_request: ApprovalRequest | None = None
 
     @property
     def finished(self) -> bool:
@@ -67,9 +80,13 @@ class Reading(Protocol):
 
     async def _await(self, job_id: int, timeout: float | None) -> JobInfo: ...
 
-    def cancel(self, job_id: int, *, by: str = "", reason: str = "") -> str: ...
+    def cancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str: ...
 
-    async def acancel(self, job_id: int, *, by: str = "", reason: str = "") -> str: ...
+    async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str: ...
+
+    def events(self, *, after: str | None = None, job: int | None = None) -> Iterator[Event]: ...
+
+    def aevents(self, *, after: str | None = None, job: int | None = None) -> AsyncIterator[Event]: ...
 
 
 class Handle(Generic[R_co]):
@@ -119,12 +136,20 @@ class Handle(Generic[R_co]):
     async def aresult(self, timeout: float | None = None) -> R_co:
         return self._outcome(await self.await_(timeout))
 
-    def cancel(self, reason: str = "") -> str:
+    def cancel(self, reason: str = "", *, children: bool = True) -> str:
         """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first."""
-        return self._app.cancel(self.id, reason=reason)
+        return self._app.cancel(self.id, reason=reason, children=children)
 
-    async def acancel(self, reason: str = "") -> str:
-        return await self._app.acancel(self.id, reason=reason)
+    async def acancel(self, reason: str = "", *, children: bool = True) -> str:
+        return await self._app.acancel(self.id, reason=reason, children=children)
+
+    def events(self, *, after: str | None = None) -> Iterator[Event]:
+        """What happens to the job, from its submit (or a cursor) on: states, progress, log lines, what operators do. Ends after
+        its final state."""
+        return self._app.events(after=after, job=self.id)
+
+    def aevents(self, *, after: str | None = None) -> AsyncIterator[Event]:
+        return self._app.aevents(after=after, job=self.id)
 
     def _may_be_uncommitted(self) -> bool:
         return self._pending is not None and self._pending()

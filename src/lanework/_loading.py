@@ -94,6 +94,9 @@ class Target:
         if found is None and home:
             self._import(home)
             found = app.handlers.get(name)
+        if found is None and hasattr(app, "_declare_own"):
+            app._declare_own()
+            found = app.handlers.get(name)
         if found is None:
             raise ConfigError(f"job type {name!r} is not declared by {self}: import its module where the application is")
         return found

@@ -127,7 +127,7 @@ class AsyncTransaction(_Base):
 def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
     entered = _enter(context, timeout)
     try:
-        with context._link.database().connection() as connection, connection.transaction():
+        with context._link.database().for_blocks().connection() as connection, connection.transaction():
             if not run(connection, enter_transaction(context._held, timeout)):
                 raise refused(context, "its transaction")
             tx = Transaction(context, connection)
@@ -144,7 +144,7 @@ def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
 async def aopen_transaction(context: Context, timeout: float) -> AsyncIterator[AsyncTransaction]:
     entered = _enter(context, timeout)
     try:
-        async with (await context._link.adatabase()).connection() as connection, connection.transaction():
+        async with (await context._link.adatabase()).for_blocks().connection() as connection, connection.transaction():
             if not await arun(connection, enter_transaction(context._held, timeout)):
                 raise refused(context, "its transaction")
             tx = AsyncTransaction(context, connection)

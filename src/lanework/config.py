@@ -88,8 +88,14 @@ class Settings(Loaded):
     sweep: float = setting(
         5.0, "LANEWORK_SWEEP", "how often dead workers, overdue and stale jobs are looked for", unit="s", low=0.05
     )
-    upkeep: float = setting(60.0, "LANEWORK_UPKEEP", "how often the leader prunes and rolls up", unit="s", low=0.1)
+    upkeep: float = setting(
+        30.0, "LANEWORK_UPKEEP", "how often the leader looks for maintenance tasks that are due", unit="s", low=0.1
+    )
     lease: float = setting(20.0, "LANEWORK_LEASE", "how long a leader leads without renewing", unit="s", low=0.2)
+    approval_expiry: float = setting(
+        86_400.0, "LANEWORK_APPROVAL_EXPIRY", "how long a job waits for an approval, then it is cancelled", unit="s",
+        low=1,
+    )  # fmt: skip
     notify: bool = setting(True, "LANEWORK_NOTIFY", "send and take NOTIFY hints; off: polling only")
 
     connections: int = setting(

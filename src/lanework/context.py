@@ -4,12 +4,13 @@ ones."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
+from uuid import uuid4
 
-from lanework.errors import ClaimLost, JobStopped
+from lanework.errors import ClaimLost, InvalidResult, JobStopped
 
 if TYPE_CHECKING:
     import psycopg
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from lanework._store.claims import Held
     from lanework._store.keeper import AsyncKeeper, Keeper
     from lanework._transactions import AsyncTransaction, Transaction
+    from lanework.budgets import Amount, Reservation
     from lanework.job import Submitter
+    from lanework.permits import Permit, Scope
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -41,7 +44,7 @@ class Link(Protocol):
         """The same for async bodies."""
 
     def database(self) -> Keeper:
-        """Connections for the handler's own transactions and blobs; never those that the engine writes with."""
+        """Connections for the handler's blobs, and `for_blocks` for its transactions; never those that the engine writes with."""
 
     async def adatabase(self) -> AsyncKeeper: ...
 
@@ -53,13 +56,14 @@ class Context:
     """
 
     __slots__ = (
-        "_blocks", "_cancel_reason", "_claim", "_failed_items", "_item_errors", "_link", "_lost", "_past", "_saved", "_steps_",
-        "_worker_id", "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type",
+        "_blocks", "_cancel_reason", "_claim", "_declared", "_failed_items", "_item_errors", "_link", "_lost", "_past", "_saved",
+        "_steps_", "_worker_id", "attempt", "fence", "job_id", "lane", "owner", "tries_used", "type",
     )  # fmt: skip
 
     def __init__(
         self, link: Link, *, job_id: int, attempt: int, fence: int, type: str, lane: str, tries_used: int = 0,
         owner: str | None = None, saved: Any = None, claim: str = "", worker_id: int = 0, past: bool = False,
+        declared: Iterable[str] = (),
     ) -> None:  # fmt: skip
         self._link = link
         self._saved = saved
@@ -68,6 +72,7 @@ class Context:
         self._claim = claim
         self._worker_id = worker_id
         self._past = past
+        self._declared = tuple(declared)
         self._blocks: list[int] = []  # open transactions, in whatever threads
         self._item_errors: list[dict[str, Any]] = []
         self._failed_items: list[dict[str, Any]] = []
@@ -209,6 +214,16 @@ class Context:
 
         return _found(name, await (await self._link.adatabase()).run(get_blob(name)))
 
+    # -- what it costs -------------------------------------------------------------------------------------------------
+
+    def spent(self, amount: float = 0.0, *, tokens: int = 0, items: int = 0, currency: str = "USD", key: str = "") -> None:
+        """Tells what was really spent: it is added up beside the estimate, in `app.get(id).actual`. It has happened, so it is taken
+        even if this attempt is superseded. The same `key` is the same fact, told twice."""
+        self._link.ask("spent", _spending(amount, tokens, items, currency, key))
+
+    async def aspent(self, amount: float = 0.0, *, tokens: int = 0, items: int = 0, currency: str = "USD", key: str = "") -> None:
+        await self._link.aask("spent", _spending(amount, tokens, items, currency, key))
+
     # -- children ------------------------------------------------------------------------------------------------------
 
     def submit_child(self, name: str, job: Submitter[Q, Any], /, *args: Q.args, **kwargs: Q.kwargs) -> ChildHandle:
@@ -252,6 +267,63 @@ class Context:
         from lanework import _children  # noqa: PLC0415
 
         return _children.results(await self._link.aask("children", {})) if self._past else []
+
+    # -- limits ----------------------------------------------------------------------------------------------------------
+
+    def permit(
+        self, *names: str, capacity: int | None = None, wait: float | None = None, ttl: float | None = None,
+        scope: Scope = "cluster",
+    ) -> Permit:  # fmt: skip
+        """`with ctx.permit("openai", capacity=8):` for a part of the body; `async with` in async ones. The slot is kept while it
+        waits, 5 s unless `wait` says otherwise; then `PermitBusy` is raised, which parks the job until the permit is free."""
+        from lanework._limits.inside import JobSource  # noqa: PLC0415
+        from lanework.permits import Asked, Permit  # noqa: PLC0415
+
+        return Permit(JobSource(self), Asked.checked(names, capacity, scope, ttl), wait)
+
+    apermit = permit
+
+    def reserve(
+        self, amount: Amount | None = None, *, tokens: int | None = None, price: Amount | None = None, what: str = "",
+        budgets: Iterable[str] = (),
+    ) -> Reservation:  # fmt: skip
+        """Reserves what a call can cost at most; `settle` it with what it has. `BudgetExceeded` parks the job."""
+        return self._reservation(amount, tokens, price, what, budgets)._reserve()
+
+    async def areserve(
+        self, amount: Amount | None = None, *, tokens: int | None = None, price: Amount | None = None, what: str = "",
+        budgets: Iterable[str] = (),
+    ) -> Reservation:  # fmt: skip
+        return await self._reservation(amount, tokens, price, what, budgets)._areserve()
+
+    def spend(
+        self, what: str = "", *, upto: Amount | None = None, tokens: int | None = None, price: Amount | None = None,
+        budgets: Iterable[str] = (),
+    ) -> Reservation:  # fmt: skip
+        """`with ctx.spend("openai", upto=0.12) as call: …; call.settle(0.03)`, or `async with` and `asettle`."""
+        return self._reservation(upto, tokens, price, what, budgets)
+
+    def _reservation(
+        self, amount: Amount | None, tokens: int | None, price: Amount | None, what: str, budgets: Iterable[str]
+    ) -> Reservation:
+        from lanework.budgets import Reservation, upper_bound  # noqa: PLC0415
+
+        return Reservation(self, upper_bound(amount, tokens, price), what, list(budgets))
+
+    # -- other lanes ---------------------------------------------------------------------------------------------------
+
+    def freeze(self, lanes: Sequence[str], *, reason: str = "", timeout: float | None = None) -> AbstractContextManager[int]:
+        """`with ctx.freeze(["interactive", "books"]):` the block begins when nothing but this job runs in these lanes, and nothing
+        starts there until it ends. The hold is this run's: it ends with it, by whatever path, and each lane is as its settings
+        say. `timeout`: how long to wait for running jobs; without one, for as long as they take."""
+        from lanework.freezes import hold_inside  # noqa: PLC0415
+
+        return hold_inside(self, self._link.database(), lanes, reason, timeout)
+
+    def afreeze(self, lanes: Sequence[str], *, reason: str = "", timeout: float | None = None) -> AbstractAsyncContextManager[int]:
+        from lanework.freezes import ahold_inside  # noqa: PLC0415
+
+        return ahold_inside(self, lanes, reason, timeout)
 
     # -- being stopped -------------------------------------------------------------------------------------------------
 
@@ -302,8 +374,15 @@ class Context:
         return {
             "job_id": self.job_id, "attempt": self.attempt, "fence": self.fence, "type": self.type, "lane": self.lane,
             "tries_used": self.tries_used, "owner": self.owner, "saved": self._saved, "claim": self._claim,
-            "worker_id": self._worker_id, "past": self._past,
+            "worker_id": self._worker_id, "past": self._past, "declared": list(self._declared),
         }  # fmt: skip
+
+
+def _spending(amount: float, tokens: int, items: int, currency: str, key: str) -> dict[str, Any]:
+    for name, value in (("amount", amount), ("tokens", tokens), ("items", items)):
+        if not 0 <= value < 1e12:
+            raise InvalidResult(f"spent: expected {name} to be a number from 0 on, got {value!r}")
+    return {"amount": float(amount), "tokens": int(tokens), "items": int(items), "currency": currency, "key": key or uuid4().hex}
 
 
 def _found(name: str, data: bytes | None) -> bytes:

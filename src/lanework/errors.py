@@ -20,13 +20,45 @@ LaneworkError
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
+├── InvalidCursor               LW-560   a position in the events that this database does not have
+│   └── EventsRemoved           LW-561   events after the position have left by retention
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
+├── ApprovalOutdated            LW-520   the job is not what was shown: look at it again
+├── NothingToApprove            LW-521   the job does not wait for an approval
+├── SecondPersonNeeded          LW-522   four eyes: somebody else must approve
+├── InvalidApproval             LW-523   a sum, a reason or a rule is wrong
+├── NotEditable                 LW-524   the job runs, has ended, or has children
 ├── ClaimLost                   LW-400   this attempt no longer owns its job: stop
 ├── WorkerRetired               LW-401   the database has declared this worker dead
 ├── JobStopped                  LW-406   raised inside a handler that was asked to stop
 ├── ChildrenFailed              LW-407   a parent whose children did not complete
 ├── ProcessDied                 LW-402   the child process that ran the job died
-└── InvalidResult               LW-410   a handler returned what cannot be stored
+├── InvalidResult               LW-410   a handler returned what cannot be stored
+├── InvalidFilter               LW-500   an act on many jobs was refused: its filter or kind is wrong
+├── OperationNotFound           LW-501
+├── JobNotWaiting               LW-502   only a job that waits has a place in the queue
+├── WorkerNotFound              LW-503
+├── WorkerEnded                 LW-504   a worker that has ended, or is stopping, cannot be steered
+├── InvalidFreeze               LW-505   a freeze was refused: its lanes or its time are wrong
+├── FreezeConflict              LW-506   two jobs would freeze, and wait for, each other's lanes
+├── FreezeNotFound              LW-507   it was ended before, by whomever
+├── NotFailed                   LW-510   a retry of a job that is no dead letter
+├── InvalidDeadLetters          LW-511   a filter, a rate, a rule or an address is wrong
+│   ├── DeadLettersNotFound     LW-512   no such group, redrive, rule or notifier
+│   └── DeadLettersBusy         LW-513   a redrive that is under way, or has ended
+├── InvalidSchedule             LW-530   a schedule or maintenance task was refused; nothing was changed
+│   ├── ScheduleNotFound        LW-531
+│   ├── ScheduleExists          LW-532
+│   └── TaskNotFound            LW-533
+├── PermitBusy                  LW-540   a permit was not free, at once or in time
+├── InvalidLimit                LW-541   a capacity, a rate or a time is out of bounds
+├── PermitOrder                 LW-542   a wait for a permit by a holder of one that comes after it
+├── PermitLost                  LW-543   the hold has expired or was taken away
+├── LimitNotFound               LW-545   no permit or rate of that name
+├── BudgetExceeded              LW-550   the budget has not so much left
+├── InvalidBudget               LW-551   an amount or a period is out of bounds
+├── BudgetNotFound              LW-552   no budget or reservation of that name
+└── LanesBusy                   LW-508   frozen lanes did not become quiet in time
 """
 
 from __future__ import annotations
@@ -161,6 +193,47 @@ class WouldDeadlock(LaneworkError):
     http_status = 409
 
 
+class InvalidCursor(LaneworkError):
+    code = "LW-560"
+    exit_code = 2
+    http_status = 422
+
+
+class EventsRemoved(InvalidCursor):
+    code = "LW-561"
+    http_status = 410
+
+
+class ApprovalOutdated(LaneworkError):
+    code = "LW-520"
+    http_status = 409
+
+
+class NothingToApprove(LaneworkError):
+    code = "LW-521"
+    http_status = 409
+
+
+class SecondPersonNeeded(LaneworkError):
+    code = "LW-522"
+    http_status = 403
+
+
+class InvalidApproval(LaneworkError):
+    code = "LW-523"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class NotEditable(LaneworkError):
+    code = "LW-524"
+    http_status = 409
+
+
 class JobRunning(LaneworkError):
     code = "LW-315"
     http_status = 409
@@ -203,6 +276,182 @@ class ProcessDied(LaneworkError):
 
 class InvalidResult(LaneworkError):
     code = "LW-410"
+
+
+class InvalidFilter(LaneworkError):
+    code = "LW-500"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class OperationNotFound(LaneworkError):
+    code = "LW-501"
+    exit_code = 5
+    http_status = 404
+
+
+class JobNotWaiting(LaneworkError):
+    code = "LW-502"
+    http_status = 409
+
+
+class WorkerNotFound(LaneworkError):
+    code = "LW-503"
+    exit_code = 5
+    http_status = 404
+
+
+class WorkerEnded(LaneworkError):
+    code = "LW-504"
+    http_status = 409
+
+
+class InvalidFreeze(LaneworkError):
+    code = "LW-505"
+    exit_code = 2
+    http_status = 422
+
+
+class FreezeConflict(LaneworkError):
+    """`error_class` is read by the classification: the job is tried again when the other one may have ended."""
+
+    code = "LW-506"
+    http_status = 409
+    error_class = "transient"
+
+
+class FreezeNotFound(LaneworkError):
+    code = "LW-507"
+    exit_code = 5
+    http_status = 404
+
+
+class LanesBusy(LaneworkError):
+    code = "LW-508"
+    exit_code = 6
+    http_status = 409
+    error_class = "transient"
+
+
+class NotFailed(LaneworkError):
+    code = "LW-510"
+    http_status = 409
+
+
+class InvalidDeadLetters(LaneworkError):
+    code = "LW-511"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class DeadLettersNotFound(InvalidDeadLetters):
+    code = "LW-512"
+    exit_code = 5
+    http_status = 404
+
+
+class DeadLettersBusy(InvalidDeadLetters):
+    code = "LW-513"
+    exit_code = 1
+    http_status = 409
+
+
+class InvalidSchedule(LaneworkError):
+    code = "LW-530"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ScheduleNotFound(InvalidSchedule):
+    code = "LW-531"
+    exit_code = 5
+    http_status = 404
+
+
+class ScheduleExists(InvalidSchedule):
+    code = "LW-532"
+    http_status = 409
+
+
+class TaskNotFound(InvalidSchedule):
+    code = "LW-533"
+    exit_code = 5
+    http_status = 404
+
+
+class PermitBusy(LaneworkError):
+    """Not free. Raised out of a handler it parks the job until the permit is: no try is used."""
+
+    code = "LW-540"
+    exit_code = 6
+    http_status = 409
+    error_class = "throttled"
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.blocked_on = f"permit:{name}" if name else None
+
+
+class InvalidLimit(LaneworkError):
+    code = "LW-541"
+    exit_code = 2
+    http_status = 422
+
+
+class PermitOrder(LaneworkError):
+    """Two who take the same two permits in two orders wait for each other for ever: names are taken in rising order."""
+
+    code = "LW-542"
+    http_status = 409
+    error_class = "permanent"
+
+
+class PermitLost(LaneworkError):
+    code = "LW-543"
+    http_status = 409
+
+
+class LimitNotFound(LaneworkError):
+    code = "LW-545"
+    exit_code = 5
+    http_status = 404
+
+
+class BudgetExceeded(LaneworkError):
+    """Raised out of a handler it parks the job until the budget allows, or a person raises it: no try is used."""
+
+    code = "LW-550"
+    http_status = 402
+    error_class = "budget"
+
+    def __init__(self, message: str, *, budget: str = "") -> None:
+        super().__init__(message)
+        self.budget = budget
+        self.blocked_on = f"budget:{budget}" if budget else None
+
+
+class InvalidBudget(LaneworkError):
+    code = "LW-551"
+    exit_code = 2
+    http_status = 422
+
+
+class BudgetNotFound(LaneworkError):
+    code = "LW-552"
+    exit_code = 5
+    http_status = 404
 
 
 def _tree(root: type[LaneworkError]) -> list[type[LaneworkError]]:

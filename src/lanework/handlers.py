@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +12,15 @@ from typing import Any
 from lanework._binding import Binding
 from lanework._declaration import Declaration, Executor, JobSpec, OnDisconnect
 from lanework._plain import show, type_name
-from lanework.errors import ConfigError, InvalidJob, NewerPayload, UnknownJobType
+from lanework.errors import ConfigError, InvalidJob, InvalidResult, NewerPayload, UnknownJobType
+from lanework.estimates import Estimate
+from lanework.outcomes import Outcome
 
 __all__ = ["Declaration", "Executor", "Handler", "Handlers", "JobSpec", "NewerPayload", "OnDisconnect", "Payloads", "Upgrade"]
+
+#: The built-in lane in which costs are estimated, and what it starts with.
+ESTIMATES = "estimates"
+ESTIMATES_LANE = {"max_slots": 2, "poll_interval_ms": 2000}
 
 #: Makes a payload of version n one of version n + 1.
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
@@ -38,9 +45,13 @@ class Handler(JobSpec):
     """A job type with its function: checks and encodes arguments, and loads them again for a run."""
 
     fn: Callable[..., Any]
+    #: The name of the type that jobs of this one estimate.
+    estimates: str | None = None
     is_async: bool = field(init=False)
     #: `file.py:12`, for messages.
     place: str = field(init=False)
+    #: What estimates a job of this type, a type of its own.
+    estimator: Handler | None = field(init=False, repr=False, default=None)
     _binding: Binding = field(init=False, repr=False)
     _upgrades: dict[int, Upgrade] = field(init=False, repr=False, default_factory=dict)
 
@@ -65,6 +76,20 @@ class Handler(JobSpec):
                 f"job of the worker: use 'thread' or 'process' ({self.place})"
             )
         self._set(_binding=Binding(self.name, self.fn))
+
+    def declare_estimator(self, fn: Callable[..., Any], **options: Any) -> Handler:
+        """What `@job.estimator` does: a job type beside this one, in the lane `estimates`, that takes the same arguments."""
+        if self.estimator is not None:
+            raise ConfigError(f"job {self.name!r} has two estimators: {self.estimator.place} and {_place(fn)}")
+        if self.estimates is not None:
+            raise ConfigError(f"job {self.name!r} is an estimator; it has none of its own")
+        options = {"lane": ESTIMATES, "timeout": 300.0, "backoff_base": self.backoff_base, "version": self.version, **options}
+        options.setdefault("executor", "async" if _is_async(fn) else "thread")
+        made = Handler(name=f"{self.name}:estimate", fn=_estimating(fn), estimates=self.name, **options)
+        self._binding.must_fit(made._binding, _place(fn))
+        made._set(_upgrades=self._upgrades)  # an old payload is upgraded for both
+        self._set(estimator=made)
+        return made
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -146,6 +171,31 @@ class Handlers(dict[str, Handler]):
     def versions(self) -> dict[str, tuple[int, int]]:
         """What a worker may claim: per type, the oldest and newest version of payloads."""
         return {name: handler.accepts_versions for name, handler in self.items()}
+
+
+def _estimating(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """An estimator as a handler: its estimate is stored as the result."""
+
+    def stored(value: Any) -> Any:
+        if isinstance(value, Estimate):
+            return value.stored()
+        if isinstance(value, Outcome):
+            return value
+        raise InvalidResult(f"an estimator returns an Estimate, got {show(value)} ({_place(fn)})")
+
+    if _is_async(fn):
+
+        @functools.wraps(fn)
+        async def aestimate(*args: Any, **kwargs: Any) -> Any:
+            return stored(await fn(*args, **kwargs))
+
+        return aestimate
+
+    @functools.wraps(fn)
+    def estimate(*args: Any, **kwargs: Any) -> Any:
+        return stored(fn(*args, **kwargs))
+
+    return estimate
 
 
 def _is_async(fn: Any) -> bool:

@@ -1,13 +1,40 @@
-"""Functions that run when a process starts or stops working: load a model once, before the first job; close a client."""
+"""Functions that run when a process starts or stops working (load a model once, before the first job; close a client), and when
+something happens to its jobs."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar, get_args
+
+from lanework.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., Any])
+Kind = Literal["started", "completed", "failed", "retried", "snoozed", "cancelled", "recovered", "maintenance"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+#: These happen to jobs of any process; every process that has such a hook hears of them.
+ELSEWHERE: tuple[Kind, ...] = ("recovered", "maintenance")
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """What a hook is told. `duration` is how long the body ran, in seconds; `outcome` the state that the job is in now."""
+
+    kind: Kind
+    job_id: int | None = None
+    type: str = ""
+    lane: str = ""
+    attempt: int = 0
+    duration: float | None = None
+    outcome: str = ""
+    error_class: str | None = None
+    error: str | None = None
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+H = TypeVar("H", bound=Callable[[HookEvent], Any])
 
 
 class Hooks:
@@ -18,6 +45,17 @@ class Hooks:
         self.stop: list[Callable[[], Any]] = []
         self.child_start: list[Callable[[], Any]] = []
         self.child_stop: list[Callable[[], Any]] = []
+        self.of: dict[str, list[Callable[[HookEvent], Any]]] = {}
+
+    def on(self, kind: Kind) -> Callable[[H], H]:
+        if kind not in KINDS:
+            raise ConfigError(f"on: expected one of {', '.join(KINDS)}, got {kind!r}")
+
+        def registered(function: H) -> H:
+            self.of.setdefault(kind, []).append(function)
+            return function
+
+        return registered
 
     def on_start(self, function: F) -> F:
         """In every worker process, before it takes its first job."""

@@ -13,13 +13,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
+from datetime import timedelta
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from lanework._handle import Handle, JobInfo, Reading
 from lanework._options import Options, OptionValues
 from lanework._plain import show
 from lanework.context import Context
 from lanework.errors import ConfigError, InvalidJob
+from lanework.estimates import Estimate
 from lanework.handlers import Declaration, Handler, Handlers, Payloads, Upgrade
 from lanework.outcomes import Outcome
 
@@ -28,6 +30,8 @@ __all__ = ["Declares", "Handle", "Job", "JobInfo", "Options", "Submission", "Sub
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
+#: What an estimator returns.
+E = TypeVar("E", bound=Estimate | Outcome | Coroutine[Any, Any, Estimate | Outcome])
 
 #: The arguments of one of many submits: a tuple has positional ones, a mapping has named ones.
 Item = tuple[Any, ...] | Mapping[str, Any]
@@ -52,6 +56,8 @@ class Submitting(Reading, Protocol):
     def _submit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]: ...
 
     async def _asubmit_many(self, handler: Handler, payloads: Payloads, options: Options) -> Sequence[int]: ...
+
+    def _add_handler(self, handler: Handler) -> Handler: ...
 
 
 class Submitter(Generic[P, R_co]):
@@ -124,6 +130,21 @@ class Job(Submitter[P, R_co]):
     def __call__(self, ctx: Context, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         return self.handler.fn(ctx, *args, **kwargs)
 
+    @overload
+    def estimator(self, fn: Callable[Concatenate[Context, P], E], /) -> Callable[Concatenate[Context, P], E]: ...
+
+    @overload
+    def estimator(self, /, **options: Unpack[EstimatorOptions]) -> _Estimates[P]: ...
+
+    def estimator(self, fn: Any = None, /, **options: Any) -> Any:
+        """Registers a function that says what a job with these arguments would cost: `@digest.estimator`, with the same parameters,
+        returning an `Estimate`. It runs as a job of its own, `<name>:estimate`, before the job may start; its steps are kept for
+        the run. Options: `executor`, `timeout` (300 s), `max_tries`, `lane` (`estimates`), `memory_limit`."""
+        if fn is None:
+            return lambda fn: self.estimator(fn, **options)
+        self._app._add_handler(self.handler.declare_estimator(fn, **options))
+        return fn
+
     def upgrade(self, *, from_version: int) -> Callable[[Upgrade], Upgrade]:
         """Registers a function that turns a payload of `from_version` into one of the next version.
 
@@ -137,8 +158,37 @@ class Job(Submitter[P, R_co]):
         return register
 
 
+class EstimatorOptions(TypedDict, total=False):
+    """The options of `@job.estimator`, for type checkers. `JobSpec` says what they mean."""
+
+    lane: str
+    executor: str
+    max_tries: int
+    timeout: float | timedelta | None
+    memory_limit: int | None
+
+
+class _Estimates(Protocol[P]):
+    """`@job.estimator(timeout=…)` before it has its function."""
+
+    def __call__(self, fn: Callable[Concatenate[Context, P], E], /) -> Callable[Concatenate[Context, P], E]: ...
+
+
 class _Declare(Protocol):
     """`@app.job("name", lane=…)` before it has its function."""
+
+    @overload
+    def __call__(self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R | Outcome]], /) -> Job[P, R]: ...
+
+    @overload
+    def __call__(self, fn: Callable[Concatenate[Context, P], R | Outcome], /) -> Job[P, R]: ...
+
+
+class Scheduling(Protocol):
+    """`@app.schedule("name", cron=…)` before it has its job, or the function that becomes one."""
+
+    @overload
+    def __call__(self, fn: Job[P, R], /) -> Job[P, R]: ...
 
     @overload
     def __call__(self, fn: Callable[Concatenate[Context, P], Coroutine[Any, Any, R | Outcome]], /) -> Job[P, R]: ...
@@ -168,6 +218,9 @@ class Declares(Submitting):
         if name_or_fn is not None and not isinstance(name_or_fn, str):
             raise ConfigError(f"@app.job takes a name or a function first, got {show(name_or_fn)}")
         return lambda fn: self._declare(fn, name_or_fn, options)
+
+    def _add_handler(self, handler: Handler) -> Handler:
+        return self.handlers.add(handler)
 
     def _declare(self, fn: Callable[..., Any], name: str | None, options: dict[str, Any]) -> Job[Any, Any]:
         if isinstance(fn, Job):

@@ -38,6 +38,7 @@ class LaneInfo:
     worker_slots            jobs at once in one process; None: no limit of its own
     poll_interval_ms        how long a waiting job may go unnoticed if its hint is lost
     stale_timeout_minutes   a job that reports progress and reports none for so long is stopped
+    held_by                 what else keeps its jobs from starting: freezes, and a drain of everything
     """
 
     name: str
@@ -50,6 +51,7 @@ class LaneInfo:
     updated_at: datetime
     set_by: str
     running: int
+    held_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ class Lanes:
 
 
 def _row(row: Row) -> LaneInfo:
-    return LaneInfo(row[0], tuple(row[1]), *row[2:])
+    fields = [row[0], tuple(row[1]), *row[2:10], tuple(row[10])]
+    return LaneInfo(*fields)
 
 
 def _list(name: str | None = None) -> Verb[list[LaneInfo]]:

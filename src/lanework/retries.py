@@ -2,6 +2,7 @@
 
 transient, timeout, stalled, unknown    again after base × 2ⁿ with jitter, uses a try
 throttled                               again when the provider allows, uses no try
+budget                                  again when the budget allows, uses no try
 worker_lost                             again at once, uses no try
 invalid_input, permanent, crash_loop    failed at once
 """
@@ -40,7 +41,7 @@ MAX_THROTTLE = 60.0
 #: A hundred years. More is a mistake, and out of a timestamp's range.
 LONGEST_DELAY = 3_155_760_000.0
 
-_TEXTS = frozenset({"error_class", "error_code", "error", "traceback", "cause", "reason"})
+_TEXTS = frozenset({"error_class", "error_code", "error", "traceback", "cause", "reason", "on"})
 
 
 class Classifier(Protocol):
@@ -62,7 +63,7 @@ class Retryable(Exception):
 class Verdict:
     """What `lanework.settle` is told about a run that did not complete."""
 
-    action: Literal["retry", "snooze", "release", "fail", "cancel", "complete", "wait"]
+    action: Literal["retry", "snooze", "release", "fail", "cancel", "complete", "wait", "park"]
     delay_s: float = 0.0
     uses_try: bool = False
     loss: bool = False
@@ -77,6 +78,7 @@ class Verdict:
     errors: tuple[dict[str, Any], ...] | None = None
     on_failure: str | None = None
     tolerate: int | None = None
+    on: str | None = None
 
     def masked(self, mask: Callable[[str], str]) -> Verdict:
         texts = {name: mask(value) for name in ("error", "traceback", "reason") if isinstance(value := getattr(self, name), str)}
@@ -185,10 +187,13 @@ def judge(error: BaseException, *, tries_used: int, base: float, classifiers: It
     if isinstance(error, ProcessDied):
         return Verdict("release", loss=True, error_class=kind, cause=error.cause, **told)
     if kind in FINAL_CLASSES:
-        return Verdict("fail", error_class=kind, **told)
+        # the delay is for an operator's rule, which may say that it is tried again
+        return Verdict("fail", delay_s=backoff(tries_used, base), error_class=kind, **told)
     if kind in PARKED_CLASSES:
         wait = retry_after_of(error)
         delay = wait if wait is not None else backoff(tries_used, base, cap=MAX_THROTTLE)
+        if blocked_on := getattr(error, "blocked_on", None):
+            return Verdict("park", on=str(blocked_on), delay_s=max(delay, 1.0), error_class=kind, **told)
         return Verdict("snooze", delay_s=max(delay, 0.05), error_class=kind, **told)
     wait = retry_after_of(error)
     delay = wait if wait is not None else backoff(tries_used, base)

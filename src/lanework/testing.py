@@ -4,6 +4,8 @@ testing.run(digest, "https://…")              the handler here and now, with a
 with testing.stub(app) as stub: …             submits are remembered, not stored; no database, no background work
 stub.assert_submitted(digest, "https://…")
 testing.drain(app, "interactive")             works what is queued, for real, until nothing is left
+testing.estimate(digest, "https://…")         what its estimator says, here and now
+testing.approve(app)                          approves what waits for it
 testing.Clock(app).advance(hours=1)           moves the engine's time; nothing sleeps
 """
 
@@ -23,7 +25,9 @@ from lanework._codec import RESULT_LIMIT, decode, encode
 from lanework._store.testing import claimable, move_time
 from lanework.context import Context
 from lanework.errors import ClaimLost, ConfigError, InvalidResult
-from lanework.job import Job, Options, Submission
+from lanework.estimates import Estimate
+from lanework.handlers import ESTIMATES
+from lanework.job import Handle, Job, Options, Submission
 from lanework.outcomes import ItemError, Partial
 from lanework.retries import judge
 
@@ -48,6 +52,9 @@ class RecordingLink:
         self.children: dict[str, tuple[int, str, str]] = {}
         self.child_results: dict[str, ChildResult] = {}
         self.item_errors: list[dict[str, Any]] = []
+        self.spent: list[dict[str, Any]] = []
+        self.permits: list[tuple[str, ...]] = []
+        self.reserved: list[str] = []
         self.crash_at: set[str] = set()
         self.superseded = False
 
@@ -59,7 +66,7 @@ class RecordingLink:
         elif op == "log":
             self.logs.append((data["stream"], data["text"]))
 
-    def ask(self, op: str, data: dict[str, Any]) -> Any:
+    def ask(self, op: str, data: dict[str, Any]) -> Any:  # noqa: PLR0911 - one answer per question
         match op:
             case "get_step":
                 return {"text": self.steps[data["key"]], "blob": None} if data["key"] in self.steps else None
@@ -67,6 +74,10 @@ class RecordingLink:
                 return {key: {"text": text, "blob": None} for key, text in self.steps.items() if key.startswith(data["prefix"])}
             case "children":
                 return [[name, id, type, *self._outcome_of(name)] for name, (id, type, _) in self.children.items()]
+            case "spent":
+                if data["key"] not in [one["key"] for one in self.spent]:
+                    self.spent.append(data)
+                return None
         if self.superseded:
             raise ClaimLost(f"{op}: this attempt was superseded")
         match op:
@@ -78,6 +89,12 @@ class RecordingLink:
                 for name, payload in zip(data["names"], data["payloads"], strict=True):
                     self.children.setdefault(name, (len(self.children) + 2, data["type"], payload))
                 return [[name, self.children[name][0], "test"] for name in data["names"]]
+            case "permit_take":
+                self.permits.append(tuple(data["names"]))
+                return {"token": str(len(self.permits)), "fence": len(self.permits)}
+            case "reserve":
+                self.reserved.append(data["amount"])
+                return None
             case "checkpoint":
                 self.checkpoints.append(decode(encode(data["state"], field="checkpoint", limit=RESULT_LIMIT, error=InvalidResult)))
         return None
@@ -130,6 +147,11 @@ class RecordingContext(Context):
         return self.record.checkpoints
 
     @property
+    def cost(self) -> float:
+        """The sum of its `ctx.spent`."""
+        return float(sum(one["amount"] for one in self.record.spent))
+
+    @property
     def steps(self) -> dict[str, Any]:
         """The stored steps, decoded."""
         return {key: decode(text) for key, text in self.record.steps.items()}
@@ -173,6 +195,24 @@ async def arun(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None =
     result = decode(encode(value, field="result", limit=RESULT_LIMIT, error=InvalidResult))
     errors = [ItemError(**error) for error in context.record.item_errors]
     return Partial(result, errors) if errors else result
+
+
+def estimate(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Estimate:
+    """Runs a job's estimator inline. With a `ctx`, its steps are there for a run with `ctx.next_attempt()`."""
+    estimator = job.handler.estimator
+    if estimator is None:
+        raise ConfigError(f"job {job.name!r} has no estimator; declare one with @{job.name}.estimator")
+    return Estimate(**run(Job(job._app, estimator), *args, ctx=ctx or RecordingContext.make(estimator.name), **kwargs))
+
+
+def approve(app: Lanework, *jobs: Handle[Any] | int, limit: float | None = None, by: str = "tests") -> list[int]:
+    """Approves these jobs, or all that wait for an approval; answers their ids. Estimates are work: `drain` first."""
+    ids = [job if isinstance(job, int) else job.id for job in jobs] or [
+        job.id for job in app.list(status="awaiting_approval", limit=1000)
+    ]
+    for job_id in ids:
+        app.approve(job_id, limit=limit, by=by)
+    return ids
 
 
 def work(job: Job[..., Any], /, *args: Any, ctx: RecordingContext | None = None, **kwargs: Any) -> Any:
@@ -260,7 +300,8 @@ def stub(app: Lanework) -> Iterator[Stub]:
 def drain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
     """Works the queued jobs of these lanes (or all), with a real worker in this process, until nothing is claimable or runs.
 
-    Delayed jobs are left alone: move the clock first.
+    Delayed jobs are left alone: move the clock first. Jobs that wait for an estimate get it; those that then wait for an approval
+    are left alone: `approve` them, and drain again.
     """
 
     async def alone() -> None:
@@ -273,8 +314,11 @@ def drain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
 
 
 async def adrain(app: Lanework, *lanes: str, timeout: float = 60.0) -> None:
-    async with asyncio.timeout(timeout), app.worker(lanes=list(lanes) or None, notify=False) as worker:
-        while await app._arun(claimable(list(lanes) or None, list(app.handlers))):
+    served = list(lanes) or None
+    if served and any(handler.estimates for handler in app.handlers.values()):
+        served.append(ESTIMATES)
+    async with asyncio.timeout(timeout), app.worker(lanes=served, notify=False) as worker:
+        while await app._arun(claimable(served, list(app.handlers))):
             worker.poller.wake()
             await asyncio.sleep(0.02)
 

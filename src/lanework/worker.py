@@ -15,20 +15,24 @@ from typing import TYPE_CHECKING, Any, Self
 from lanework import _capture
 from lanework._declaration import EXECUTORS as BUILT_IN
 from lanework._guard.link import GuardLink
+from lanework._limits.pool import PermitPool
 from lanework._loading import in_child
 from lanework._pools.base import Executor, StartedFirst, Unavailable
 from lanework._pools.process import ProcessPool
 from lanework._pools.thread import ThreadPool
+from lanework._services.hooking import HookRunner
 from lanework._services.lane import Lane
 from lanework._services.listener import Listener
 from lanework._services.poller import Poller
 from lanework._services.recorder import Recorder
 from lanework._services.service import Health, Service
+from lanework._services.teller import Teller
 from lanework._store.claims import Held
-from lanework._store.hints import STOP
+from lanework._store.hints import BEHIND, SCHEDULES, STOP
 from lanework._store.inside import promote_sessions
 from lanework._store.keeper import AsyncKeeper
-from lanework._store.workers import LaneView, drain_worker, end_worker, start_worker
+from lanework._store.permits import ensure_permits
+from lanework._store.workers import LaneView, end_worker, leave_worker, start_worker
 from lanework.errors import ConfigError
 from lanework.retries import Classifier
 
@@ -67,6 +71,7 @@ class Worker:
         self._versions: dict[int, int] = {}
         self._pools: dict[tuple[str, str], Executor] = {}
         self._fenced = False
+        self.hooks: HookRunner | None = None
         self._services: list[Service] = []
         self._state = "new"
         self._retiring: asyncio.Task[None] | None = None
@@ -90,6 +95,8 @@ class Worker:
                 "a worker is started while a child process imports the application: "
                 "put the start under `if __name__ == '__main__':`"
             )
+        if self.app.handlers:
+            self.app._declare_own()
         dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}
         self._versions = {type_id: handler.version for type_id, handler in self._types.items()}
@@ -99,11 +106,13 @@ class Worker:
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
         if not self._types:
             raise ConfigError("this application declares no job; a worker would have nothing to do")
+        await self.app._plans.register()
         if not await self._run_start_hooks():
             return
         _capture.install()
         self.keeper = AsyncKeeper(dsn, self.settings, "worker", CONNECTIONS)
-        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets.mask)
+        self.teller = Teller(self.keeper)
+        self.recorder = Recorder(self.keeper, self._claim_lost, self.settings.log_lines, self.app.secrets, self.told)
         self.poller = Poller(self.keeper, self.lane_names, list(self._types), self._seen)
         direct = self.settings.direct_dsn or dsn
         self.guard = GuardLink(
@@ -111,12 +120,16 @@ class Worker:
             on_retired=self.retired, on_drain=self.draining.set,
         )  # fmt: skip
         await self._enter()
-        self._services = [self.recorder, self.poller, self.guard]
+        await self._declare_permits()
+        self._services = [self.recorder, self.poller, self.guard, self.teller]
         if self.settings.notify:
             self.listener = Listener(direct, self.settings, f"{self.worker_id}-listen", self._on_hint, self._look_again)
             self._services.append(self.listener)
         for service in self._services:
             service.start()
+        if HookRunner.wanted(self.app.hooks):
+            self.hooks = HookRunner(self.app)
+            self.hooks.start()
         self._state = "running"
         self.app._workers.append(self)
         lanes = ", ".join(self.lane_names) if self.lane_names else "all lanes"
@@ -131,6 +144,17 @@ class Worker:
             )
         )  # fmt: skip
         self.guard.hello(self.worker_id)
+
+    async def _declare_permits(self) -> None:
+        """Rows for the permits that types declare, and the pool for those that bodies take."""
+        self.permits = PermitPool(lambda: self.dsn, self.settings, self.worker_id)
+        first = {self.permit_name(name): most for one in self._types.values() for name, most in one.permits.items()}
+        if first:
+            await self.keeper.run(ensure_permits(list(first), list(first.values())))
+
+    @staticmethod
+    def permit_name(declared: str) -> str:
+        return f"{declared.removesuffix('@host')}@{socket.gethostname()}" if declared.endswith("@host") else declared
 
     async def _run_start_hooks(self) -> bool:
         """A worker whose start hook fails takes no job: it says so and tries again, until it is told to drain."""
@@ -161,7 +185,7 @@ class Worker:
         for lane in self.lanes.values():
             lane.draining = True
         with contextlib.suppress(Exception):
-            await self.keeper.run(drain_worker(self.worker_id))
+            await self.keeper.run(leave_worker(self.worker_id))
         if not await self._quiet(self.settings.grace):
             self._stop_all("release", "its worker was stopped")
             await self._quiet(LAST_SECONDS)
@@ -176,6 +200,9 @@ class Worker:
             await self.listener.stop()
         for pool in self._pools.values():
             await pool.stop()
+        if self.hooks is not None:
+            await self.hooks.stop()
+        await asyncio.to_thread(self.permits.stop)
         with contextlib.suppress(Exception):
             await self.app.hooks.run(self.app.hooks.stop)
         _capture.uninstall()
@@ -237,8 +264,17 @@ class Worker:
     def _on_hint(self, lane: str) -> None:
         if lane == STOP:
             self.guard.beat_now()
+        elif lane == SCHEDULES:
+            self.guard.look_now()
         elif lane.startswith("@"):
             self._promote(lane[1:])
+        elif lane.startswith(BEHIND):
+            if lane[1:] in self.lanes:
+                self.lanes[lane[1:]].rescan()
+        elif lane.startswith("%"):
+            self.permits.hint(lane[1:])
+        elif lane.startswith("~"):
+            self.app._share(lane[1:]).drop()
         elif lane in self.lanes:
             self.lanes[lane].hurry()
         elif self.lane_names is None or lane in self.lane_names:
@@ -287,6 +323,7 @@ class Worker:
             except Exception as error:
                 logger.warning("cannot enter again yet: %s", error)
                 await asyncio.sleep(1.0)
+        self.permits.retired(self.worker_id)
         for lane in self.lanes.values():
             lane.restart()
 
@@ -315,6 +352,11 @@ class Worker:
 
     def close_claim(self, no: int) -> None:
         self.guard.close_claim(no)
+
+    def told(self) -> None:
+        """There are new events: of a claim, of a finish, of what a job has said."""
+        if self.settings.notify:
+            self.teller.told()
 
     def due_in(self, seconds: float) -> None:
         self.poller.due_in(seconds)
@@ -381,7 +423,7 @@ class Worker:
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
             on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
-            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id),
+            on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id), on_secrets=self.app.secrets.add,
         )  # fmt: skip
 
     # -- how it is doing -----------------------------------------------------------------------------------------------
@@ -395,5 +437,6 @@ class Worker:
             "services": [
                 {"name": one.name, "state": one.state, "restarts": one.restarts, "error": one.last_error} for one in services
             ],
+            "hooks": None if self.hooks is None else self.hooks.health(),
             "lanes": {lane.name: {"used": lane.used, "capacity": self.capacity(lane)} for lane in self.lanes.values()},
         }

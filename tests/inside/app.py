@@ -19,9 +19,8 @@ from typing import Any
 
 import psycopg
 from pydantic import BaseModel
-from sqlalchemy import text
 
-from lanework import Cancel, ClaimLost, Context, Fail, Lanework, Partial, Retryable, Snooze, Wait
+from lanework import Cancel, ClaimLost, Context, Estimate, Fail, Lanework, Partial, Retryable, Snooze, Wait
 from lanework.errors import JobStopped
 from lanework.outcomes import Finished
 
@@ -206,6 +205,22 @@ def pipeline(ctx: Context) -> list[str]:
 @app.job(lane="inside", max_tries=10)
 async def apipeline(ctx: Context) -> list[str]:
     return [await ctx.astep(name, one_step, ctx, name) for name in ("a", "b")]
+
+
+def priced_body(ctx: Context) -> list[str]:
+    return [ctx.step(name, one_step, ctx, name) for name in ("a", "b", "c")]
+
+
+def priced_cost(ctx: Context) -> Estimate:
+    """Pays for two of the three steps of the run."""
+    names = [ctx.step(name, one_step, ctx, name) for name in ("a", "b")]
+    ctx.spent(0.5, key="estimate")
+    return Estimate(low=1, high=3, items=len(names))
+
+
+for where in ("thread", "process"):
+    priced = app.job(f"priced_{where}", lane="inside", executor=where, max_tries=10, approval="always")(priced_body)
+    priced.estimator(executor=where, max_tries=10)(priced_cost)
 
 
 @app.job(lane="inside", executor="thread")
@@ -474,6 +489,8 @@ def long_timeout(ctx: Context) -> None:
 
 @app.job(lane="inside", executor="thread", max_tries=1)
 def with_sqlalchemy(ctx: Context, act: str) -> Any:
+    from sqlalchemy import text  # here: every process of these tests loads this module, and few need it
+
     with ctx.transaction() as tx:
         with tx.sqlalchemy() as session:
             session.execute(text("insert into ledger (job, what) values (:job, :what)"), {"job": ctx.job_id, "what": "orm"})
@@ -513,6 +530,16 @@ def stuck_block(ctx: Context, seconds: float) -> None:
 
 app.job("stuck_thread", lane="inside", executor="thread")(stuck_block)
 app.job("stuck_process", lane="inside", executor="process")(stuck_block)
+
+
+@app.job(lane="inside", executor="process", backoff_base=0.05)
+def works_in_block(ctx: Context) -> str:
+    """Its connection is at work for the block when its process is killed."""
+    if ctx.attempt == 1:
+        with ctx.transaction(timeout=60) as tx:
+            note(ctx, "start")
+            tx.execute("select pg_sleep(50)")
+    return f"attempt {ctx.attempt}"
 
 
 @app.job(lane="inside")
@@ -706,6 +733,21 @@ app.job("talks_process", lane="inside", executor="process", backoff_base=0.05)(t
 @app.job("talks_async", lane="inside", backoff_base=0.05)
 async def atalks(ctx: Context) -> str:
     return talks(ctx)
+
+
+def learns_a_secret(ctx: Context) -> None:
+    """That nobody else has: not the worker, if this is a child process."""
+    secret = f"sk-{os.getpid()}-of-job-{ctx.job_id}"
+    app.secrets.add(secret)
+    print(f"printed {secret}")
+    os.write(2, f"written {secret}\n".encode())
+    ctx.log(f"logged {secret}")
+    ctx.progress(0.5, f"told {secret}", keys=[secret, {"deep": f"a {secret}"}], **{secret: 1})
+    raise ValueError(f"raised {secret}")
+
+
+app.job("learns_thread", lane="inside", executor="thread", max_tries=1)(learns_a_secret)
+app.job("learns_process", lane="inside", executor="process", max_tries=1)(learns_a_secret)
 
 
 @app.job(lane="inside", executor="thread")

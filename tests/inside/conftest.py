@@ -41,4 +41,4 @@ def site(database: str, tmp_path: Path) -> Iterator[Inside]:
     with sql.db, closing(Inside(database, tmp_path, sql)) as site:
         yield site
         print(site.logs())
-        assert complaints(sql) == []  # whatever a test does to the processes, the engine keeps its promises
+        assert not site.judged or complaints(sql) == []  # whatever a test does to the processes, the engine keeps its promises

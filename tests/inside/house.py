@@ -22,6 +22,7 @@ class Reads:
 
     folder: Path
     sql: Engine
+    patience = 1.0  # of what the tests would wait
 
     @property
     def notes(self) -> list[Note]:
@@ -44,7 +45,7 @@ class Reads:
     def until(self, condition: Callable[[], Any], what: str, seconds: float = 60) -> float:
         begun = time.monotonic()
         while not condition():
-            if time.monotonic() - begun > seconds:
+            if time.monotonic() - begun > seconds * self.patience:
                 live = self.sql.rows("select id, type_id, status, attempt, blocked_on, session, parent from lanework.jobs limit 20")
                 raise Late("\n".join([f"waited {seconds} s for {what}", *map(str, live), *map(str, self.notes[-20:])]))
             time.sleep(0.01)
@@ -92,7 +93,7 @@ class House(Reads):
         return self.end(self.submit(name, *args, **arguments))
 
     def end(self, handle: Handle[Any], seconds: float = 60) -> JobInfo:
-        return handle.wait(seconds)
+        return handle.wait(seconds * self.patience)
 
     def job(self, name: str) -> Any:
         return code.app_job(name)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import uuid
 from typing import Any
 
 import psycopg
@@ -94,12 +95,13 @@ def test_a_job_has_so_many_children_at_most(house: House) -> None:
 
 
 def test_what_children_inherit(house: House) -> None:
-    handle = house.job("family").options(owner="ada", priority=42, max_age=500).submit([1, 2], gate="inherit")
+    gate = f"inherit {uuid.uuid4()}"
+    handle = house.job("family").options(owner="ada", priority=42, max_age=500).submit([1, 2], gate=gate)
     house.is_now(handle, "blocked")
     parent = house.app.get(handle.id)
     kids = [house.app.get(child.id) for child in house.app.children(handle.id)]
     assert [(kid.owner, kid.priority, kid.deadline, kid.parent) for kid in kids] == [("ada", 42, parent.deadline, parent.id)] * 2
-    house.open("inherit")
+    house.open(gate)
     assert house.end(handle).status == "completed"
 
 
@@ -171,7 +173,7 @@ def test_a_parked_parent_has_no_slot(house: House) -> None:
 def test_children_that_end_while_their_parent_is_being_parked(house: House) -> None:
     """The common case of a short child. Nothing sweeps here: a wake-up that is lost is lost for ten
     minutes. Seen red: without the later looks of the worker that parked it."""
-    handles = [house.submit("family", [n, n + 1], kind=kind) for n in range(100) for kind in ("leaf", "leaf_here")]
+    handles = [house.submit("family", [n, n + 1], kind=kind) for n in range(50) for kind in ("leaf", "leaf_here")]
     begun = time.monotonic()
     jobs = [house.end(handle, 40) for handle in handles]
     assert {(job.status, job.attempt) for job in jobs} == {("completed", 2)}

@@ -5,10 +5,16 @@ Workers that are killed are in `test_killed.py`; here a child process is, which 
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import time
+from typing import Any
 
 import pytest
 
+from lanework import Context, Lanework
+from lanework._store.keeper import AsyncKeeper, Keeper
 from tests.inside.house import House
 
 EVERYWHERE = pytest.mark.parametrize("where", ["thread", "process", "async", "own_loop"])
@@ -133,10 +139,10 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
 def test_a_cancel_that_cannot_reach_a_block_delays_nobody_else(house: House) -> None:
     """The job ends when its block does, cancelled; the others of its lane are worked meanwhile. Seen red: with a verdict that is
     sent while the block holds the row, the whole lane waits for it."""
-    handle = house.submit("stuck_thread", 10)
+    handle = house.submit("stuck_thread", 7)
     house.said(handle.id, "start")
     handle.cancel()
-    time.sleep(3)  # longer than a body has to end by itself
+    time.sleep(2.5)  # longer than a body has to end by itself
     begun = time.monotonic()
     assert house.run("names", "beside").status == "completed"
     assert time.monotonic() - begun < 4
@@ -151,6 +157,19 @@ def test_a_cancel_ends_a_child_in_its_block(house: House) -> None:
     handle.cancel()
     info = house.end(handle, 29)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
+
+
+def test_a_child_that_is_killed_in_a_statement_of_its_block_frees_its_row_soon(house: House) -> None:
+    """The server looks once a second whether its client is gone. Seen red: with an interval of five seconds."""
+    handle = house.submit("works_in_block")
+    house.said(handle.id, "start")
+    time.sleep(0.3)  # the statement is under way
+    (pid,) = {one.pid for one in house.notes if one.job == handle.id}
+    at_work = "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(50)'"
+    assert house.sql.one(at_work) == 1
+    os.kill(pid, signal.SIGKILL)
+    assert house.until(lambda: house.sql.one(at_work) == 0, "the server to notice") < 3
+    assert house.end(handle).result == "attempt 2"
 
 
 def test_an_open_block_does_not_keep_others_from_their_end(house: House) -> None:
@@ -171,3 +190,46 @@ def test_a_finish_that_is_not_committed_yet_is_not_seen(house: House) -> None:
     house.open(f"block-{handle.id}")
     info = house.end(handle)
     assert (info.status, info.result, house.ledger(info.id)) == ("completed", "held", ["held"])
+
+
+async def inside_blocks(dsn: str) -> list[str]:
+    """As many jobs in their block as there are connections; each then stores blobs, submits, reads and stores a large step."""
+    app = Lanework(dsn, connections=2, connect_timeout=1)
+    app.lane("here", max_slots=None)
+    together = asyncio.Barrier(4)
+
+    @app.job("small", lane="elsewhere")
+    async def small(ctx: Context) -> None: ...
+
+    @app.job("blocking", lane="here", executor="thread", max_tries=1)
+    def blocking(ctx: Context) -> None:
+        with ctx.transaction(timeout=30):
+            asyncio.run_coroutine_threadsafe(together.wait(), loop).result(20)
+            assert ctx.get_blob(ctx.put_blob(b"x" * 10)) == b"x" * 10
+            ctx.step("large", lambda: "ü" * 900_000)
+            assert small.submit().info().type == "small"
+
+    @app.job("looping", lane="here", max_tries=1)
+    async def looping(ctx: Context) -> None:
+        async with ctx.atransaction(timeout=30):
+            await asyncio.wait_for(together.wait(), 20)
+            async with asyncio.timeout(10):
+                assert await ctx.aget_blob(await ctx.aput_blob(b"x" * 10)) == b"x" * 10
+                await ctx.astep("large", lambda: "ü" * 900_000)
+                assert (await (await small.asubmit()).ainfo()).type == "small"
+
+    loop = asyncio.get_running_loop()
+    async with app, app.worker(lanes=["here"]):
+        handles: list[Any] = [await job.asubmit() for job in (blocking, blocking, looping, looping)]
+        return [(await handle.await_(60)).status for handle in handles]
+
+
+def test_what_is_called_inside_a_block_does_not_wait_for_blocks(database: str) -> None:
+    """Review 1.10."""
+    assert asyncio.run(inside_blocks(database)) == ["completed"] * 4
+
+
+def test_blocks_that_share_their_connections_would_be_noticed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Keeper, AsyncKeeper):
+        monkeypatch.setattr(kind, "for_blocks", lambda self: self)
+    assert "failed" in asyncio.run(inside_blocks(database))

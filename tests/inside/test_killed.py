@@ -25,6 +25,24 @@ def test_promise_8_a_stored_step_never_runs_again(site: Inside, job: str) -> Non
     assert [(step.key, step.attempt) for step in site.client.steps(handle.id)] == [("a", 1), ("b", 2)]
 
 
+@pytest.mark.parametrize("where", ["thread", pytest.param("process", marks=pytest.mark.chaos)])
+def test_what_an_estimate_has_paid_for_is_not_paid_for_again(site: Inside, where: str) -> None:
+    """The worker dies after each step that the estimate, and then the run, has stored. Nothing starts before the approval.
+    Seen red: with the estimate's steps left where they are, the run pays for `a` and `b` again."""
+    site.start(LANEWORK_FAILPOINTS="after_step=kill")
+    handle = site.job(f"priced_{where}").submit()
+    site.until(lambda: site.status(handle.id) == "awaiting_approval", "the estimate", 90)
+    waits = site.client.get(handle.id)
+    estimate = site.sql.one("select estimate_id from lanework.estimates where job_id = %s", handle.id)
+    assert site.client.get(estimate).attempt == 3 and waits.attempt == 0 and site.words(handle.id) == []
+    assert waits.estimate is not None and (waits.estimate.low, waits.estimate.high, waits.estimate.items) == (1, 3, 2)
+    site.client.approve(handle.id, hash=waits.hash, by="boss")
+    (ended,) = site.completed(handle.id, seconds=90)
+    assert (ended.result, ended.attempt, ended.tries_used) == (["a", "b", "c"], 2, 0)
+    assert (site.words(estimate, "run"), site.words(handle.id, "run")) == (["a", "b"], ["c"])
+    assert ended.actual is not None and ended.actual.cost == 0.5
+
+
 def test_a_step_that_was_not_stored_runs_again(site: Inside) -> None:
     """The worker dies between the end of the step and its commit: nothing was stored, so nothing is skipped."""
     first = site.start("first", LANEWORK_FAILPOINTS="before_step=kill")
@@ -109,6 +127,18 @@ def test_order_of_sessions_over_killed_workers(site: Inside) -> None:
     for key, numbers in seen.items():
         assert (key, numbers) == (key, sorted(numbers))
         assert set(numbers) == set(range(12))
+
+
+def test_a_start_hook_that_fails_in_a_child_process(site: Inside) -> None:
+    """No job is given to that child, it is said why, and another one is started; what its hook loads is there before a job."""
+    for n in (1, 2):
+        (site.folder / f"fail-child-{n}").touch()
+    site.start()
+    jobs = [site.job("loaded_process").submit() for _ in range(2)]
+    ended = site.completed(*(job.id for job in jobs))
+    assert [one.result[:-1] for one in ended] == [["child"]] * 2 and {one.tries_used for one in ended} == {0}
+    assert list(site.folder.glob("fail-child-*")) == []
+    assert "no child process for" in site.logs() and "this child's start fails" in site.logs()
 
 
 def test_a_start_hook_that_fails_in_a_worker_process(site: Inside) -> None:

@@ -34,6 +34,21 @@ def streams(said: list[tuple[str, str]]) -> dict[str, str]:
     return {stream: "\n".join(text for name, text in said if name == stream) for stream in sorted({name for name, _ in said})}
 
 
+@pytest.mark.parametrize("where", ["thread", "process"])
+def test_a_secret_that_a_handler_registers(house: House, where: str) -> None:
+    """In whatever process. Seen red: without the `share` of the child, and without the mask of progress data."""
+    job = house.run(f"learns_{where}")
+    assert job.status == "failed" and job.error is not None and job.error.endswith("raised •••")
+    said = "\n".join(entry.text for entry in house.app.logs(job.id))
+    assert all(f"{word} •••" in said for word in ("printed", "logged")) and f"of-job-{job.id}" not in said
+    assert where == "thread" or "written •••" in said
+    (shown,) = house.sql.rows("select message, data from lanework.progress where job_id = %s", job.id)
+    assert shown == {"message": "told •••", "data": {"keys": ["•••", {"deep": "a •••"}], "•••": 1}}
+    for table in ("jobs_failed", "attempts"):
+        found = house.sql.one(f"select count(*) from lanework.{table} t where t::text like %s", f"%of-job-{job.id}%")
+        assert (table, found) == (table, 0)
+
+
 @pytest.mark.parametrize("name", ["fails_with_secret", "cancels_with_secret"])
 def test_outcomes_have_no_secrets(house: House, name: str) -> None:
     job = house.run(name)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lanework import Context, Lanework
+from lanework import Context, Lanework, Notification
 
 FOLDER = Path(os.environ.get("LANEWORK_TEST_FOLDER", "/nonexistent"))
 #: Functions of C that are called without letting go of the GIL.
@@ -38,7 +38,16 @@ def declared(app: Lanework) -> Lanework:
     app.lane("work", max_slots=None, poll_interval_ms=250)
     for name, fn, options in _declared:
         app.job(name, **options)(fn)
+    app.lane("lanework", max_slots=None, poll_interval_ms=250)
+    app.condition(gated)
     return app
+
+
+def gated(ctx: Context) -> bool:
+    """A condition of schedules: true once its gate is open."""
+    note(ctx, "start")
+    wait_for("condition")
+    return True
 
 
 def note(ctx: Context, word: str) -> None:
@@ -53,6 +62,52 @@ def gate(name: str) -> Path:
 def wait_for(name: str) -> None:
     while not gate(name).exists():
         time.sleep(0.01)
+
+
+# -- limits ------------------------------------------------------------------------------------------------------------
+
+
+@job("permit_1", permits={"p1": 1})
+@job("permit_2", permits={"p2": 2})
+@job("permit_5", permits={"p5": 5})
+async def permitted(ctx: Context, seconds: float = 0.05) -> int:
+    note(ctx, f"in {ctx.type}")
+    await asyncio.sleep(seconds)
+    note(ctx, f"out {ctx.type}")
+    return ctx.attempt
+
+
+@job(executor="thread")
+def permit_inside(ctx: Context, seconds: float = 0.05) -> int:
+    with ctx.permit("inside", capacity=2, wait=2.0) as hold:
+        note(ctx, "in permit_inside")
+        time.sleep(seconds)
+        note(ctx, "out permit_inside")
+        return hold.fence
+
+
+@job(executor="thread", max_tries=1, rate="provider")
+def pays(ctx: Context, calls: int, seed: int) -> int:
+    """Every call may cost 1 and costs what the provider says; now and then it says "not so fast"."""
+    for n in range(calls):
+        ctx.step(f"call {n}", pay, ctx, seed * 1000 + n * 10 + ctx.attempt)
+    return ctx.attempt
+
+
+def pay(ctx: Context, chance: int) -> float:
+    with ctx.spend("provider", upto=1) as call:
+        if chance % 7 == 3:
+            call.release()
+            raise Throttled
+        price = (20 + chance * 37 % 80) / 100
+        note(ctx, f"bill {price}")
+        time.sleep(0.03)
+        call.settle(price)
+    return price
+
+
+class Throttled(Exception):
+    status_code, retry_after = 429, 0.2
 
 
 # -- good jobs ---------------------------------------------------------------------------------------------------------
@@ -100,6 +155,26 @@ async def once_broken(ctx: Context, seconds: float = 0.0, failures: int = 1) -> 
     if ctx.tries_used < failures:
         raise ConnectionError("not yet")
     return ctx.attempt
+
+
+@job("mortal", "mortal_too", max_tries=1)
+async def mortal(ctx: Context) -> int:
+    """Dies until it is mended."""
+    note(ctx, "start")
+    await asyncio.sleep(0.02)
+    if not gate("mended").exists():
+        raise ValueError(f"job {ctx.job_id} is not mended")
+    note(ctx, "end")
+    return ctx.attempt
+
+
+def tell(notification: Notification) -> None:
+    """Notes what it was told; and dies with it as often as there are files that say so."""
+    with (FOLDER / "told").open("a") as file:
+        file.write(f"{notification.id} {notification.tries} {notification.count}\n")
+    for order in sorted(FOLDER.glob("die-telling-*"))[:1]:
+        order.unlink()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 # -- zombies -----------------------------------------------------------------------------------------------------------
@@ -216,6 +291,29 @@ async def stalls(ctx: Context) -> int:
     return ctx.attempt
 
 
+# -- jobs that hold up others ------------------------------------------------------------------------------------------
+
+
+@job("freezer_thread", executor="thread")
+@job("freezer_process", executor="process")
+def freezer(ctx: Context, lanes: list[str], name: str = "thaw") -> None:
+    note(ctx, "start")
+    with ctx.freeze(lanes, reason="a test"):
+        note(ctx, "quiet")
+        wait_for(name)
+        note(ctx, "end")
+
+
+@job("freezer_async")
+async def freezer_async(ctx: Context, lanes: list[str], name: str = "thaw") -> None:
+    note(ctx, "start")
+    async with ctx.afreeze(lanes, reason="a test"):
+        note(ctx, "quiet")
+        while not gate(name).exists():
+            await asyncio.sleep(0.01)
+        note(ctx, "end")
+
+
 # -- poison ------------------------------------------------------------------------------------------------------------
 
 
@@ -261,6 +359,8 @@ def with_family(ctx: Context) -> None:
 
 
 app = declared(Lanework())
+if os.environ.get("LANEWORK_TEST_NOTIFIER"):
+    app.notifier(name="tell", every=1)(tell)
 
 
 @app.hooks.on_start

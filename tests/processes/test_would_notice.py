@@ -13,6 +13,7 @@ from tests.processes import test_busy as busy
 from tests.processes import test_endings as endings
 from tests.processes import test_kills as kills
 from tests.processes import test_lanes as lanes
+from tests.processes import test_operating as operating
 from tests.processes import test_orphans as orphans
 from tests.processes import test_poison as poison
 from tests.processes import test_starting as starting
@@ -71,12 +72,33 @@ BUGS = [
     Bug("P11: a slot is free before its body has ended", "free_slots", [], endings.test_bodies_that_do_not_end_when_asked),
     Bug("P11: nobody stands in for a blocked loop", "no_stand_in", [], endings.test_deadlines_while_the_loop_is_blocked),
     Bug("P11: nobody sweeps", "no_sweep", [], endings.test_stale_and_too_old),
+    Bug("P11: nobody stands in for a loop in C", "no_stand_in", [],
+        lambda site: operating.test_a_cancel_of_a_body_that_loops_in_c(site, "busy")),
+    Bug("P11: children go on", "", [Mutation("freed", "d.status = 'cancelled'", "false")],
+        operating.test_children_end_with_their_parent),
+    Bug("an act on many jobs does not know how far it is", "",
+        [Mutation("carry_operation", "set position = v_place", "set position = v_place + 500")],
+        operating.test_an_act_on_many_jobs_is_carried_on),
+    Bug("a raise is not said to lie behind", "", [Mutation("hint_behind", "'<' || p_lane", "p_lane")],
+        operating.test_a_raised_job_is_next),
+    Bug("a drained worker claims", "", [Mutation("claim", "'{active}'", "'{active,draining}'")],
+        operating.test_a_worker_is_drained_and_resumed),
+    Bug("a freeze waits for itself", "", [Mutation("busy_lanes", "j.id = p_job and", "false and")],
+        lambda site: operating.test_a_job_freezes_lanes_its_own_among_them(site, "async")),
+    Bug("a freeze does not wait for bodies that were cancelled", "",
+        [Mutation("busy_lanes", "(select sum(u.used) from lanework.lane_use u where u.lane_id = l.id)",
+                  "(select count(*) from lanework.jobs r where r.status = 'running' and r.lane_id = l.id)")],
+        lambda site: operating.test_a_job_freezes_lanes_its_own_among_them(site, "async")),
+    Bug("a hold outlives its run", "", [Mutation("holds", "and j.claim_id = p_freeze.claim_id and j.status = 'running'", "")],
+        operating.test_a_freeze_ends_with_the_worker_of_its_job),
     Bug("P12: no drain", "no_drain", [], stopping.test_a_stop),
     Bug("P12: no drain on Ctrl-C", "no_drain", [], stopping.test_a_ctrl_c_reaches_everybody),
     Bug("P12: claims while it drains", "claims_while_draining",
         [Mutation("claim", "'{active}'", "'{active,draining}'")], stopping.test_a_stop),
     Bug("P12: a thread's job is given back while it runs", "releases_threads", [], stopping.test_a_stop),
-    Bug("P12: a claim that meets the drain counts as death", "drain_is_death", [], stopping.test_rolling_restarts_under_load),
+    Bug("P12: a claim that meets the drain counts as death", "",
+        [Mutation("claim", "if lanework.living(p_worker, '{draining}') then return; end if;", "")],
+        stopping.test_rolling_restarts_under_load),
     Bug("P12: the last finishes are not waited for", "hasty_idle", [], stopping.test_rolling_restarts_under_load),
     Bug("P13: all jobs of a dead process are to blame", "all_to_blame", [], poison.test_poison_among_good_jobs),
     Bug("P13: losses are not counted", "", [Mutation("settle", "h.new_losses >= 3", "false")], poison.test_poison_among_good_jobs),

@@ -12,8 +12,9 @@ from typing import Any
 
 import psycopg
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from tests.properties.acts import Acts
 from tests.properties.model import FINAL, GAP, Job, Kind, Lane, Model, Worker
 from tests.sql.engine import Claim, Engine, numbers
 from tests.sql.proof import complaints, move, wipe
@@ -23,7 +24,7 @@ pick = st.integers(0, 10**6)
 VERDICTS = ("retry", "retry later", "snooze", "release", "loss", "fail", "cancel")
 
 
-class Machine(RuleBasedStateMachine):
+class Machine(Acts):
     def __init__(self, engines: list[Engine]) -> None:
         super().__init__()
         self.engines, self.engine = engines, engines[0]
@@ -42,9 +43,16 @@ class Machine(RuleBasedStateMachine):
             self.model.lanes[name] = Lane(self.engine.lane(name, n), n)
         for name, lane, concurrency in (("x", "a", None), ("y", "a", limit), ("z", "b", None)):
             self.model.kinds[name] = Kind(self.engine.type(name, lane, concurrency=concurrency), lane, concurrency)
+        self.more_kinds()
         self.new_worker()
         for n, kind in enumerate(jobs):
             self.submit(kind, n % 2, None, None, None, "pq"[n % 2])
+
+    def more_kinds(self) -> None:
+        """For machines that know more than this one."""
+
+    def submitted(self, job: Job) -> None:
+        """For machines that know more than this one."""
 
     def on(self, worker: Worker) -> Engine:
         return self.engines[worker.id % len(self.engines)]
@@ -84,13 +92,9 @@ class Machine(RuleBasedStateMachine):
         self.model.jobs[job] = Job(
             job, kind, -priority, now, tries, "scheduled" if delay else "approved", None if delay is None else now + delay,
             None if age is None else now + age)  # fmt: skip
+        self.submitted(self.model.jobs[job])
         if key:
             self.model.keys[key] = (asked, job)
-
-    @rule(n=pick)
-    def cancel(self, n: int) -> None:
-        job = list(self.model.jobs.values())[n % len(self.model.jobs)]
-        assert self.engine.cancel(job.id) == self.model.cancel(job)
 
     @rule()
     def upkeep(self) -> None:
@@ -250,6 +254,62 @@ class Machine(RuleBasedStateMachine):
         assert self.on(worker).lead(worker.id) is (free and worker.alive)
         if free and worker.alive:
             model.leader = (worker.id, model.now + 10)
+
+    # dead letters
+
+    @precondition(lambda self: any(job.status == "failed" for job in self.model.jobs.values()))
+    @rule(n=pick)
+    def retry(self, n: int) -> None:
+        """One of the dead, or now and then any job: only the dead come back."""
+        jobs = list(self.model.jobs.values())
+        dead = [job for job in jobs if job.status == "failed"]
+        job = jobs[n % len(jobs)] if n % 4 == 0 else dead[n % len(dead)]
+        try:
+            assert self.engine.one("select lanework.retry(%s, 'ada')", job.id) == "approved"
+        except psycopg.Error as error:
+            assert error.sqlstate == "LW510" and job.status != "failed", error
+            return
+        assert job.status == "failed", f"job {job.id} came back though it was {job.status}"
+        self.model.retry(job)
+
+    @precondition(lambda self: self.model.redrive is None and any(job.status == "failed" for job in self.model.jobs.values()))
+    @rule(n=pick, canary=st.booleans())
+    def start_redrive(self, n: int, canary: bool) -> None:
+        kinds = sorted({job.kind for job in self.model.jobs.values() if job.status == "failed"})
+        kind = kinds[n % len(kinds)]
+        rows = self.engine.rows("select id from lanework.jobs_failed where type_id = %s order by letter", self.model.kinds[kind].id)
+        members = [row["id"] for row in rows]
+        number = self.engine.one(
+            "select lanework.start_redrive(jsonb_build_object('type', %s::text), %s, null, 'ada')", kind, canary
+        )
+        self.model.start_redrive(number, members, canary)
+
+    @precondition(lambda self: self.model.redrive is not None)
+    @rule()
+    def carry_redrive(self) -> None:
+        assert self.model.redrive is not None
+        self.engine.one("select lanework.carry_redrives()")
+        state = self.engine.one("select state from lanework.redrives where id = %s", self.model.redrive.id)
+        assert state == self.model.carry()
+        if state in ("done", "failed"):
+            self.model.redrive = None
+
+    @rule(n=pick, lane=st.sampled_from(LANES), canary=st.booleans(), how=st.sampled_from(["fail", "fail", "completed"]))
+    def die_and_return(self, n: int, lane: str, canary: bool, how: str) -> None:
+        """As an operator has it: some die, are sent back, and end as they may."""
+        self.run_all(n, lane, "fail")
+        if self.model.redrive is None and any(job.status == "failed" for job in self.model.jobs.values()):
+            self.start_redrive(n, canary)
+        self.run_all(n, lane, how)
+        if self.model.redrive is not None:
+            self.carry_redrive()
+
+    def run_all(self, n: int, lane: str, how: str) -> None:
+        self.claim_anything(n, lane, 4)
+        worker = self.worker(n)
+        for job in self.bodies(worker, lane):
+            assert job.claim is not None
+            self.write_for(worker.id, job.claim, how)
 
     # operators
 

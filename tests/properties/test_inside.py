@@ -44,7 +44,7 @@ BUGS = {
     "a waiting parent gives up its session": ("promote_sessions", "or a.blocked_on = 'children'", ""),
     "a session runs backwards": ("promote_sessions", "(j.session, j.id) > (x.s, 0)\n            order by j.session, j.id", (
         "j.session = x.s\n            order by j.session, j.id desc")),
-    "missed sessions are not swept": ("idle_sessions", "limit p_limit)", "limit 0)"),
+    "missed sessions are not swept": ("idle_sessions", "return v_idle;", "return '{}';"),
     "a cancel does not flow down": ("freed", "d.status = 'cancelled'", "false"),
     "a continued job has all steps": ("inherit_steps", "s.seq < v_seq", "true"),
 }  # fmt: skip

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.properties.approving import Approving
 from tests.properties.machine import Machine
 from tests.sql.conftest import Another
 from tests.sql.engine import Engine
@@ -34,13 +35,18 @@ def sessions(another: Another) -> list[Engine]:
     return [another() for _ in range(3)]
 
 
-def drive(sessions: list[Engine], how: settings) -> None:
-    run_state_machine_as_test(lambda: Machine(sessions), settings=how)  # type: ignore[arg-type]  # any factory will do
+def drive(sessions: list[Engine], how: settings, machine: type[Machine] = Machine) -> None:
+    run_state_machine_as_test(lambda: machine(sessions), settings=how)  # type: ignore[arg-type]  # any factory will do
 
 
 @pytest.mark.timeout(3600 if CHAOS else 120)
 def test_the_engine_agrees_with_its_model(sessions: list[Engine]) -> None:
     drive(sessions, MODERATE)
+
+
+@pytest.mark.timeout(3600 if CHAOS else 120)
+def test_approval_agrees_with_its_model(sessions: list[Engine]) -> None:
+    drive(sessions, MODERATE, Approving)
 
 
 GUARD = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)")
@@ -50,8 +56,29 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "writes are not fenced": ("held", GUARD, ""),
     "slots are not counted": ("free_slots", "coalesce(sum(u.used), 0)", "0"),
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
+    "a redrive forgets the attempts": ("move_back", "'status', 'run_at'", "'status', 'attempt', 'run_at'"),
+    "a canary is not waited for": ("carry_redrive", "if v_end is distinct from 'completed' then", "if false then"),
+    "holds are not looked at": ("free_slots", "or lanework.lane_held(p_lane.name)", ""),
+    "a drained worker claims": ("claim", "'{active}'", "'{active,draining}'"),
+    "a priority is not stored": ("carry_priority", "set rank = -", "set rank = "),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),
 }
+
+
+APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
+    "an approval of anything": ("give_approval", "p_hash is distinct from v_hash", "false"),
+    "an edit that keeps its state": ("edit", "perform lanework.gate(array[p_id]);", ""),
+    "an estimate that goes on alone": ("estimated", "if v_live then", "if false then"),
+    "an approval never expires": ("tend_approvals", "q.expires_at <= v_now", "false"),
+}
+
+
+@pytest.mark.pg(18)
+@pytest.mark.parametrize("bug", APPROVAL_BUGS.values(), ids=APPROVAL_BUGS)
+def test_the_machine_notices_in_approval(sessions: list[Engine], bug: tuple[str, str | re.Pattern[str], str]) -> None:
+    with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
+        drive(sessions, HUNT, Approving)
+    wipe(sessions[0])
 
 
 @pytest.mark.pg(18)

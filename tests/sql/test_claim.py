@@ -181,7 +181,11 @@ def test_fences_rise_across_jobs_and_epochs(engine: Engine) -> None:
 def test_only_an_active_worker_claims(engine: Engine) -> None:
     lane, kind, worker = engine.lane("l"), engine.type("t", "l"), engine.worker()
     engine.enqueue("t")
-    for state in ("draining", "stopped", "dead"):
+    draining = engine.worker()
+    engine.rows("update lanework.workers set state = 'draining' where id = %s", draining)
+    assert engine.claim(draining, lane, kind) == []
+    engine.end_worker(draining)
+    for state in ("stopped", "dead"):
         engine.rows("update lanework.workers set state = %s where id = %s", state, worker)
         with pytest.raises(psycopg.Error) as caught:
             engine.claim(worker, lane, kind)

@@ -176,9 +176,11 @@ def test_a_row_found_by_its_place_is_guarded_all_the_same(engine: Engine) -> Non
         """select proname, prosrc from pg_proc
            where pronamespace = 'lanework'::regnamespace and prosrc ~ 'ctid = '"""
     )
+    running = (".attempt = ", ".claim_id = ", ".status = 'running'")
+    guards = {"promote_followers": (".id = ", ".status::text = 'blocked'", ".blocked_on = 'session'")}
     for row in found:
         for condition in re.findall(r"ctid = .*?(?=returning|;|\)\s*,)", row["prosrc"], re.DOTALL):
-            for part in (".attempt = ", ".claim_id = ", ".status = 'running'"):
+            for part in guards.get(row["proname"], running):
                 assert part in condition, f"lanework.{row['proname']}: `{part}` is missing beside ctid"
 
 
@@ -189,6 +191,6 @@ def test_rollups_count_each_end_once(engine: Engine, claim: Claim) -> None:
     assert (row["c"], row["r"], row["f"]) == (1, 1, 0)
     move(engine, minutes=10)
     merged = engine.one("select lanework.merge_rollups()")
-    row = engine.rows("select sum(completed) c, sum(retried) r, max(worker_id) w from lanework.rollups")[0]
+    row = engine.rows("select sum(completed) c, sum(retried) r, max(writer) w from lanework.rollups")[0]
     assert merged and (row["c"], row["r"], row["w"]) == (1, 1, 0)
     assert engine.one("select lanework.merge_rollups()") == 0

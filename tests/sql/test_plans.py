@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.sql.engine import TOP, Claim, Engine, connect, numbers
+from tests.sql.engine import TOP, Claim, Engine, columns, connect, numbers
 
 ROWS = 200_000
 #: A verb of a batch of ten touches some hundred pages; the table has thousands, each index of it hundreds more.
-PAGES = 600
+PAGES = 800
 
 
 class Table:
@@ -24,15 +24,20 @@ class Table:
         self.engine, self.batch = engine, 10
         self.lane = engine.lane("l", None)
         self.kinds = [engine.type("a", "l"), engine.type("b", "l"), engine.type("c", "l", concurrency=1000)]
+        engine.type("dear", "l", approval="always")
+        self.estimate = engine.type("priced:estimate", "l", estimates="priced")
+        engine.type("priced", "l", approval="always", estimator="priced:estimate")
         self.worker, self.victim = engine.worker(), engine.worker()
         for table in ("jobs", "claims", "stops", "lane_use", "keys"):
             engine.rows(f"alter table lanework.{table} set (autovacuum_enabled = off)")
 
     def fill(self) -> None:
-        """A fifth of each kind waits, a fifth is delayed, a fifth has a deadline far away."""
+        """Most wait, a fifth is delayed, a fifth has a deadline far away, a fifth waits in one long session."""
         self.engine.rows(
-            """insert into lanework.jobs (type_id, status, run_at, deadline, rank, created_at)
-               select (%s::int[])[1 + n %% 3], case when n %% 5 = 4 then 'scheduled' else 'approved' end::lanework.job_status,
+            """insert into lanework.jobs (type_id, status, session, blocked_on, run_at, deadline, rank, created_at)
+               select (%s::int[])[1 + n %% 3],
+                      case n %% 5 when 4 then 'scheduled' when 2 then 'blocked' else 'approved' end::lanework.job_status,
+                      case when n %% 5 = 2 then 'long' end, case when n %% 5 = 2 then 'session' end,
                       case when n %% 5 = 4 then lanework.now() + make_interval(secs => n) end,
                       case when n %% 5 = 3 then lanework.now() + interval '1 day' end, n %% 3,
                       lanework.now() - make_interval(secs => %s - n)
@@ -68,6 +73,7 @@ class Table:
         for name, kinds in (("one type", self.kinds[:1]), ("two types", self.kinds[:2]), ("a capped type", self.kinds)):
             yield f"claim {name}", lambda kinds=kinds: self._claim(kinds)  # type: ignore[misc]
         yield "completed", lambda: self._ended("completed", "'1'::text")
+        yield "completed in sessions", self._followed
         yield "settle", lambda: self._ended("settle", """'{"action": "retry", "uses_try": true}'::jsonb""")
         yield "write_logs", lambda: self._written("write_logs", "'{}', '{}', '{}', '{}'")
         yield "write_progress", lambda: self._written("write_progress", "'{}', " + self._each("''::text") + ", '{}'")
@@ -78,6 +84,11 @@ class Table:
         yield "end_worker", self._end_worker
         yield "reap", lambda: self.pages("select * from lanework.reap(%s)", self.worker)
         yield "enqueue", lambda: self.pages("select lanework.enqueue('a', idempotency_key => %s)", str(uuid.uuid4()))
+        yield "enqueue what is estimated", lambda: self.pages("select lanework.enqueue('priced')")
+        yield "approve", self._approve
+        yield "edit", lambda: self.pages("select lanework.edit(%s, '{}')", self.engine.enqueue("priced"))
+        yield "completed of an estimate", self._estimated
+        yield "tend_approvals", lambda: self.pages("select lanework.tend_approvals(20)")
         yield "cancel", lambda: self.pages("select lanework.cancel(%s)", self.engine.enqueue("a"))
 
     def measured(self) -> dict[str, int]:
@@ -102,6 +113,20 @@ class Table:
     def _ended(self, verb: str, each: str) -> int:
         call = f"lanework.{verb}(%s, %s::bigint[], %s::int[], %s::uuid[], {self._each(each)})"
         return self.pages(f"select * from {call}", self.worker, *self._columns())
+
+    def _followed(self) -> int:
+        """Each completion lets the next of its session go."""
+        names = [str(uuid.uuid4()) for _ in range(self.batch)]
+        for name in names * 2:
+            self.engine.enqueue("a", priority=200, session=name)
+        self.engine.rows("select lanework.promote_sessions(%s)", names)
+        heads = self.engine.claim(self.worker, self.lane, self.kinds[0], want=self.batch)
+        results = self._each("'1'::text")
+        call = f"lanework.completed(%s, %s::bigint[], %s::int[], %s::uuid[], {results})"
+        pages = self.pages(f"select * from {call}", self.worker, *columns(heads))
+        followers = self.engine.claim(self.worker, self.lane, self.kinds[0], want=self.batch)
+        assert self.engine.completed(self.worker, *followers) == self.batch and followers[0].id > heads[-1].id
+        return pages
 
     def _each(self, value: str) -> str:
         return f"array_fill({value}, array[{self.batch}])"
@@ -128,6 +153,16 @@ class Table:
             self.engine.enqueue("a", max_age="1 ms")
         self.engine.rows("select pg_sleep(0.005)")
         return self.pages("select * from lanework.sweep()")
+
+    def _approve(self) -> int:
+        job = self.engine.enqueue("dear")
+        hash = self.engine.one("select lanework.hash_of(j) from lanework.jobs j where id = %s", job)
+        return self.pages("select lanework.approve(%s, %s)", job, hash)
+
+    def _estimated(self) -> int:
+        self.engine.enqueue("priced")
+        (claim,) = self.engine.claim(self.worker, self.lane, self.estimate)
+        return self.pages("select lanework.completed(%s, %s, %s, %s, array['{}'])", self.worker, *([value] for value in claim))
 
     def _end_worker(self) -> int:
         victim = self.engine.worker()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import assert_type
 
+from lanework.approvals import Above
 from lanework.context import Context
+from lanework.estimates import Estimate
 from lanework.job import Declares, Handle, Job
 from lanework.outcomes import Cancel, Done, Fail, Outcome, Snooze
 
@@ -42,6 +44,20 @@ def declare(app: Declares) -> None:
     @bare.upgrade(from_version=1)
     def upgrade(payload: dict[str, object]) -> dict[str, object]:
         return payload
+
+    @app.job(approval=Above(5.0), four_eyes=True, approval_expiry=timedelta(hours=1))
+    def dear(ctx: Context, url: str, words: int = 200) -> int:
+        return 1
+
+    @dear.estimator
+    def cost(ctx: Context, url: str, words: int = 200) -> Estimate | Snooze:
+        return Estimate(low=1, high=2)
+
+    @bare.estimator(timeout=60, executor="async")
+    async def bare_cost(ctx: Context, url: str, words: int = 200) -> Estimate:
+        return Estimate()
+
+    assert_type(cost(Context.__new__(Context), "x"), Estimate | Snooze)
 
     async def twins() -> None:
         assert_type(await bare.asubmit("x"), Handle[dict[str, int]])

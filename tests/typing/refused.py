@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lanework.context import Context
+from lanework.estimates import Estimate
 from lanework.job import Declares
 
 
@@ -33,6 +34,16 @@ def refuse(app: Declares) -> None:
     @app.job  # type: ignore[arg-type]
     def no_context(url: str) -> int:
         return 1
+
+    @digest.estimator  # type: ignore[arg-type]
+    def other_arguments(ctx: Context, adress: int) -> Estimate:
+        return Estimate()
+
+    @digest.estimator  # type: ignore[type-var]
+    def no_estimate(ctx: Context, url: str, words: int = 200) -> int:
+        return 1
+
+    app.job(approval="sometimes")  # type: ignore[call-overload]
 
     async def twins() -> None:
         await digest.asubmit(1)  # type: ignore[arg-type]

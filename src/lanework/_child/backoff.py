@@ -23,5 +23,9 @@ class Backoff:
         self.failure = None
         self._delay = FIRST_S
 
+    @property
+    def left(self) -> float:
+        return max(self._until - time.monotonic(), 0.0)
+
     def holds(self) -> bool:
         return self.failure is not None and time.monotonic() < self._until

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import os
 import threading
@@ -19,6 +20,9 @@ from lanework._child.wire import Raw
 from lanework._loading import Target
 from lanework._pools._body import Body
 from lanework.context import Context
+
+#: The worker answers at once; if it cannot, a handler does not wait for it for ever.
+_SHARED_S = 5.0
 
 
 class Cancelled(BaseException):
@@ -68,9 +72,14 @@ class Desk:
         self._runner = asyncio.Runner()
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._job: Job | None = None
+        self._serving = False
+        self._numbers = itertools.count()
+        self._shared: dict[int, threading.Event] = {}
 
     def start(self) -> None:
         """What can fail before a job may come: the application's own hooks."""
+        if (secrets := getattr(self._app, "secrets", None)) is not None:
+            secrets.share(self._share)
         run_hooks(self._app, "child_start", self._runner)
         _log_into(self._sink)
 
@@ -78,10 +87,22 @@ class Desk:
         """Until the worker says stop."""
         self._wire.send("ready")
         threading.Thread(target=self._listen, name="lanework-channel", daemon=True).start()
+        self._serving = True
         while (job := self._jobs.get()) is not None:
             self._take(job)
         run_hooks(self._app, "child_stop", self._runner)
         self._runner.close()
+
+    def _share(self, texts: list[str]) -> None:
+        """The worker masks what it stores. It must know a secret before anything is said that has it; what is printed goes another
+        way than messages do, so this waits for its answer."""
+        if not texts or not self._wire.ours:
+            return
+        number = next(self._numbers)
+        known = self._shared[number] = threading.Event()
+        self._wire.send("secrets", number, texts)
+        if self._serving:
+            known.wait(_SHARED_S)
 
     def _take(self, job: Job) -> None:
         guards.take_signals(self._on_term)
@@ -127,6 +148,8 @@ class Desk:
             case ["answer", number, asked, ok, value]:
                 if self._job is not None and self._job.number == number:
                     self._job.link.answer(asked, ok, value)
+            case ["known", number]:
+                self._shared[number].set()
             case ["stop"]:
                 self._jobs.put(None)
 

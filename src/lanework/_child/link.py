@@ -145,7 +145,7 @@ class ChildLink:
 
 
 class _Database:
-    """The connections of this process: one for blocking bodies, one for the child's event loop."""
+    """The connections of this process: for blocking bodies, and for the child's event loop."""
 
     _lock = Lock()
     _keeper: Keeper | None = None

@@ -27,12 +27,15 @@ _QUESTIONS_S = 2.0
 
 
 class Child:
-    def __init__(self, started: Started, *, oom: OutOfMemory, on_gone: Callable[[Child], None]) -> None:
+    def __init__(
+        self, started: Started, *, oom: OutOfMemory, on_gone: Callable[[Child], None], on_secrets: Callable[..., None]
+    ) -> None:
         self.pid = started.popen.pid
         self.jobs = 0
         self._popen = started.popen
         self._oom = oom
         self._on_gone = on_gone
+        self._on_secrets = on_secrets
         self._loop = asyncio.get_running_loop()
         self._born = self._loop.time()
         self._verdict: str | None = None
@@ -115,6 +118,9 @@ class Child:
                 self._ready.set_result(None)
             case "failed":
                 self._refuse(message[1])
+            case "secrets":
+                self._on_secrets(*message[2])
+                self.send("known", message[1])
             case "done":
                 self._output.end()
                 self._renew_output()

@@ -1,7 +1,7 @@
 """Messages between a worker and its child: one JSON array a line, the first element says what it is.
 
-    worker → child    boot told · run number told · cancel number reason lost · answer number id ok value · stop
-    child → worker    ready · failed text · tell number op data · ask number id op data · done number clean answer
+    worker → child    boot told · run number told · cancel number reason lost · answer number id ok value · known n · stop
+    child → worker    ready · failed text · tell number op data · ask number id op data · done number clean answer · secrets n texts
 
 `number` is the job's, per child: what belongs to an earlier one is dropped.
 

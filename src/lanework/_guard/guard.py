@@ -15,8 +15,10 @@ from typing import Any
 
 from lanework import embedded
 from lanework._guard.beats import Beats, Fence
+from lanework._guard.housekeeper import Housekeeper
 from lanework._guard.processes import end_all, kill_group, state_of, wait_for_death
 from lanework._guard.rounds import Rounds
+from lanework._guard.scheduler import Scheduler
 from lanework._guard.wire import Lines
 from lanework._services.service import Service
 from lanework._store.claims import Held, settle
@@ -28,9 +30,9 @@ from lanework.retries import STALLED, TIMED_OUT, Verdict
 logger = logging.getLogger("lanework")
 
 #: The worker's loop says twice a second that it moves; after this long without a word it is stuck in somebody's code.
-STUCK_AFTER = 3.0
-#: After a stop was asked of a stuck worker, the guard carries it out itself.
-STUCK_GRACE = 2.0
+STUCK_AFTER = 1.5
+#: After a stop was asked of a stuck worker, the guard carries it out itself: with the beat that sees it, within 2 s.
+STUCK_GRACE = 1.0
 KILL_STUCK_AFTER = 15.0
 #: A database that is away for so long may never come back; if it does, the dead worker's silence speaks for itself.
 GIVE_UP_AFTER = 600.0
@@ -44,6 +46,7 @@ class Guard:
         self._sock, self._lines = sock, Lines(sock)
         self._pid, self._supervised = worker_pid, supervised
         self.worker_id = 0
+        self.leads = False
         self.said_hello = asyncio.Event()
         self.open: set[int] = set()
         self.told = 0
@@ -131,6 +134,8 @@ class Guard:
                 case "n":
                     if self._beats is not None:
                         self._beats.wake()
+                case "w":
+                    self.look_now()
                 case "l":
                     self.leaving = rest
                 case "h":
@@ -158,8 +163,15 @@ class Guard:
         self._keeper = AsyncKeeper(words["dsn"], limited, f"{self.worker_id}-guard", 1)
         self._beats = Beats(self, self._keeper)
         self._services = [self._beats, Fence(self, self._beats), Rounds(self, self._keeper)]
+        self._services += [Scheduler(self, self._keeper), Housekeeper(self, self._keeper, words["dsn"])]
         for service in self._services:
             service.start()
+
+    def look_now(self) -> None:
+        """A schedule or a task has changed, or we lead from now on."""
+        for service in self._services:
+            if isinstance(service, (Scheduler, Housekeeper)):
+                service.wake()
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):

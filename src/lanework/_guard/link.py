@@ -87,6 +87,10 @@ class GuardLink(Service):
     def beat_now(self) -> None:
         self._send(line("n"))
 
+    def look_now(self) -> None:
+        """A schedule or a task has changed."""
+        self._send(line("w"))
+
     def leaving(self, reason: str) -> None:
         self._send(line("l", reason))
 

@@ -36,6 +36,7 @@ class ProcessPool:
     on_spawn        called with the pid before the child runs any code of the application, so that a guard can end it
     on_exit         called with the pid when nothing of its group is left
     on_job          called with the pid and the job's id before the job is sent there
+    on_secrets      called with texts that the application has registered in a child, before the child says them
     grace           seconds between asking and SIGTERM, and between SIGTERM and SIGKILL
     start_timeout   seconds for import and start hooks
     stop_timeout    seconds for stop hooks
@@ -51,6 +52,7 @@ class ProcessPool:
         on_spawn: OnProcess | None = None,
         on_exit: OnProcess | None = None,
         on_job: Callable[[int, int], None] | None = None,
+        on_secrets: Callable[..., None] | None = None,
         grace: tuple[float, float] = GRACE,
         name: str = "default",
         start_timeout: float = 300.0,
@@ -63,6 +65,7 @@ class ProcessPool:
         self._on_spawn = on_spawn or _ignore
         self._on_exit = on_exit or _ignore
         self._on_job = on_job or _ignore
+        self._on_secrets = on_secrets or _ignore
         self._grace = grace
         self._name = name
         self._start_timeout = start_timeout
@@ -162,7 +165,7 @@ class ProcessPool:
         except OSError:
             self._places -= 1
             raise
-        child = Child(started, oom=self._oom, on_gone=self._gone)
+        child = Child(started, oom=self._oom, on_gone=self._gone, on_secrets=self._on_secrets)
         self._children.add(child)
         self._on_spawn(child.pid)
         if self._stopping:
@@ -186,7 +189,14 @@ class ProcessPool:
         while self._waiting:
             waiter = self._waiting.popleft()
             if not waiter.done():
-                waiter.set_exception(ConfigError(why))
+                waiter.set_exception(self._no_child(why))
+
+    def _no_child(self, why: str) -> ConfigError:
+        """No fault of the job that would have run there: it uses no try, and comes again when the next child is started."""
+        error = ConfigError(why)
+        error.error_class = "worker_lost"  # type: ignore[attr-defined]
+        error.retry_after = self._backoff.left  # type: ignore[attr-defined]
+        return error
 
     def _give_back(self, child: Child) -> None:
         if not child.alive:
@@ -226,5 +236,5 @@ class ProcessPool:
         task.add_done_callback(self._tasks.discard)
 
 
-def _ignore(*told: int) -> None:
+def _ignore(*told: object) -> None:
     return None

@@ -15,7 +15,7 @@ MESSAGE_LIMIT = 8 * 1024
 TRACEBACK_LIMIT = 64 * 1024
 
 #: What classification looks at.
-_ATTRIBUTES = ("error_class", "status_code", "status", "code", "retry_after")
+_ATTRIBUTES = ("error_class", "status_code", "status", "code", "retry_after", "blocked_on")
 
 
 class RemoteError(Exception):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from lanework._codec import RESULT_LIMIT, encode
 from lanework._failpoints import reach
+from lanework._store.approvals import spend
+from lanework._store.budgets import release_reservation, reserve, settle_reservation
 from lanework._store.hints import hint
 from lanework._store.inside import get_items, get_step, list_children, save_step, submit_children
 from lanework._store.running import save_checkpoint
-from lanework.errors import ClaimLost, InvalidResult
+from lanework.errors import ClaimLost, InvalidResult, PermitBusy
+from lanework.permits import Asked, take_from
 
 if TYPE_CHECKING:
     from lanework._services.run import Run
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 async def answer(run: Run, op: str, data: dict[str, Any]) -> Any:
     if op in _READS:
         return await _READS[op](run, data)
+    if op in _FACTS:
+        return await _FACTS[op](run, data)
     if op not in _WRITES:
         raise ValueError(f"unknown request {op!r}")
     _must_hold(run, not run.settled, op)
@@ -73,10 +79,61 @@ async def _submit_children(run: Run, data: dict[str, Any]) -> list[list[Any]]:
     return [list(row) for row in rows]
 
 
+async def _permit_take(run: Run, data: dict[str, Any]) -> dict[str, Any]:
+    """A hold for a part of the body. One that comes when the run has ended goes back at once."""
+    asked = Asked(tuple(data["names"]), data["capacity"], data["scope"], None)
+    try:
+        grant = await take_from(run.lane.host.permits, asked, data["wait"], run.row.id)
+    except PermitBusy as error:
+        return {"busy": str(error), "name": asked.names[0]}
+    if run.settled:
+        run.lane.host.permits.release(grant)
+        _must_hold(run, False, f"permit {asked.names[0]!r}")
+    run.permits = run.permits or {}
+    run.permits[grant.token] = grant
+    return {"token": grant.token, "fence": grant.fence}
+
+
+async def _permit_give(run: Run, data: dict[str, Any]) -> None:
+    grant = (run.permits or {}).pop(data["token"], None)
+    if grant is not None:
+        run.lane.host.permits.release(grant)
+
+
+async def _reserve(run: Run, data: dict[str, Any]) -> list[str] | None:
+    verb = reserve(
+        data["id"], Decimal(data["amount"]), what=data["what"], names=data["budgets"], job=run.row.id, attempt=run.row.attempt,
+        owner=run.row.owner, worker=run.lane.host.worker_id,
+    )  # fmt: skip
+    refused = await run.lane.keeper.run(verb)
+    return None if refused is None else [refused.budget, str(refused.left)]
+
+
+async def _settle_reservation(run: Run, data: dict[str, Any]) -> str:
+    actual = None if data["actual"] is None else Decimal(data["actual"])
+    return await run.lane.keeper.run(settle_reservation(data["id"], actual))
+
+
+async def _release_reservation(run: Run, data: dict[str, Any]) -> str:
+    return await run.lane.keeper.run(release_reservation(data["id"]))
+
+
 async def _database(run: Run, data: dict[str, Any]) -> dict[str, Any]:
     """Where a child process finds the database, for transactions of its own. Over the pipe, never on a command line."""
     return {"dsn": run.lane.host.dsn, "settings": run.lane.host.plain_settings()}
 
 
+async def _spent(run: Run, data: dict[str, Any]) -> None:
+    await run.lane.keeper.run(spend(run.row.id, **data))
+
+
 _READS = {"get_step": _get_step, "get_items": _get_items, "children": _children, "drain": _drain}
-_WRITES = {"checkpoint": _save_checkpoint, "save_step": _save_step, "submit_children": _submit_children, "database": _database}
+#: Facts about the outside world: taken whether or not the claim still holds.
+_FACTS = {
+    "spent": _spent, "permit_give": _permit_give, "settle_reservation": _settle_reservation,
+    "release_reservation": _release_reservation,
+}  # fmt: skip
+_WRITES = {
+    "checkpoint": _save_checkpoint, "save_step": _save_step, "submit_children": _submit_children, "database": _database,
+    "permit_take": _permit_take, "reserve": _reserve,
+}  # fmt: skip

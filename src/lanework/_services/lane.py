@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence, Set
 from typing import TYPE_CHECKING, Any, Protocol
 from uuid import uuid4
 
@@ -20,7 +20,10 @@ import psycopg
 
 from lanework._codec import clean_text
 from lanework._failpoints import reach
+from lanework._limits.pool import PermitPool
 from lanework._pools.base import Executor
+from lanework._services.hooking import HookRunner
+from lanework._services.limits import Limits
 from lanework._services.positions import Positions
 from lanework._services.recorder import Recorder
 from lanework._services.run import Run
@@ -32,6 +35,7 @@ from lanework._store.keeper import AsyncKeeper
 from lanework._store.verb import Verb, is_outage
 from lanework._store.workers import LaneView
 from lanework.errors import ClaimLost, InvalidResult, LaneworkError, WorkerRetired
+from lanework.hooks import Kind
 from lanework.retries import WORKER_LOST, Classifier, Verdict
 
 if TYPE_CHECKING:
@@ -57,6 +61,8 @@ class Host(Protocol):
     doubt_s: float
     keeper: AsyncKeeper
     recorder: Recorder
+    hooks: HookRunner | None
+    permits: PermitPool
 
     @property
     def classifiers(self) -> Sequence[Classifier]: ...
@@ -72,6 +78,8 @@ class Host(Protocol):
     def versions(self) -> dict[int, int]: ...
     def due_in(self, seconds: float) -> None: ...
     def retired(self, reason: str) -> None: ...
+    def told(self) -> None: ...
+    def permit_name(self, declared: str) -> str: ...
 
 
 class Lane(Service):
@@ -79,7 +87,7 @@ class Lane(Service):
         self.name = view.name
         super().__init__()
         self.host, self.view = host, view
-        self.keeper, self.recorder, self.classifiers = host.keeper, host.recorder, host.classifiers
+        self.keeper, self.recorder, self.classifiers, self.hooks = host.keeper, host.recorder, host.classifiers, host.hooks
         self.runs: dict[int, Run] = {}
         self.used = 0
         self.used_by_type: Counter[int] = Counter()
@@ -88,6 +96,7 @@ class Lane(Service):
         self._ended: list[tuple[Run, Verdict]] = []
         self._unsettled: Counter[int] = Counter()
         self._positions = Positions()
+        self._limits = Limits(host)
         self._hungry = True
         self._told = 0
         self._finishing = 0
@@ -109,11 +118,17 @@ class Lane(Service):
         self._hungry = True
         self.wake()
 
+    def rescan(self) -> None:
+        """Somebody has put rows before the ones that were claimed last: the next claim looks from the top."""
+        self._positions.forget()
+        self.hurry()
+
     def restart(self) -> None:
         """The worker has a new number: what it claimed under the old one is not ours any more."""
         self._done.clear()
         self._ended.clear()
         self._unsettled.clear()
+        self._limits.forget()
         self._positions.forget()
         self.hurry()
 
@@ -188,10 +203,9 @@ class Lane(Service):
                 if is_outage(error):
                     self._doubt = (want, time.monotonic() + self.host.doubt_s)
             self._hungry = True
-            return await self._failed(error, done, want)
-        if not answer.all_taken:
-            await self._read_back(done)
-        self._taken(done)
+            return await self._failed(error, done)
+        lost = set() if answer.all_taken else await self._read_back(done)
+        self._taken(done, lost)
         if from_top:
             self._positions.rescanned(started)
         return self._claimed(answer.claimed, claim, no, want, from_top)
@@ -199,13 +213,16 @@ class Lane(Service):
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
         versions = self.host.versions()
         types = [type_id for type_id in self.view.types if type_id in versions]
+        limits = self._limits.told(types, [run for run, _ in done])
+        if limits is not None and self._doubtful():  # what a lost claim has taken is not known: nothing of the kind until it is
+            types, limits = [type_id for type_id in types if not self._limits.has(type_id)], None
         capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
         return cycle(
             worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim,
             want=want if types else 0, used=self.taken,
             capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
             ranges=self._positions.ranges(types, versions, from_top=from_top),
-            done=[(*run.held, result) for run, result in done],
+            done=[(*run.held, result) for run, result in done], limits=limits,
         )  # fmt: skip
 
     def _claimed(self, rows: list[Claimed], claim: str, no: int, want: int, from_top: bool) -> float:
@@ -219,8 +236,10 @@ class Lane(Service):
         self._hungry = True
         self._positions.advance(rows)
         self._unsettled[no] = len(rows)
+        self.host.told()
         self.used += len(rows)
         self.used_by_type.update([row.type_id for row in rows])
+        self._limits.claimed(rows)
         self._spawn(self._start_all(rows, claim, no))
         return 0.0
 
@@ -256,10 +275,13 @@ class Lane(Service):
         run = Run(self, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
         if payload is None:  # superseded between the claim and here
             self._release(row.type_id)
+            self._limits.gone(run)
             self._settled_some(no)
             return
         self.runs[row.id] = run
         run.task = self._loop_ref.create_task(run.main(payload, *past))
+        if self.hooks is not None:
+            self.hooks.job("started", run, outcome="running")
 
     def _give_back(self, rows: list[Claimed], claim: str, no: int) -> None:
         """Others of the same claim run already, so it stays open: these are given back one by one."""
@@ -270,6 +292,7 @@ class Lane(Service):
                 (run, Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, cause="its payload could not be read"))
             )
             self._release(row.type_id)
+            self._limits.body_ended(run)
         self.wake()
 
     # -- ending --------------------------------------------------------------------------------------------------------
@@ -281,14 +304,17 @@ class Lane(Service):
     def ended(self, run: Run, verdict: Verdict | None) -> None:
         if verdict is None:
             self._settled_some(run.no)
+            self._limits.stored(run)
         else:
             self._ended.append((run, verdict.masked(self.host.app.secrets.mask)))
         self.wake()
 
     def body_ended(self, run: Run) -> None:
         """The slot is free only now, however long ago the run was settled."""
+        run.ended_at = time.monotonic()
         if self.runs.get(run.row.id) is run:
             del self.runs[run.row.id]
+        self._limits.body_ended(run)
         self._release(run.row.type_id)
         self.wake()
 
@@ -297,9 +323,17 @@ class Lane(Service):
         self.used_by_type[type_id] -= 1
         self._hungry = True
 
-    def _taken(self, done: list[tuple[Run, str | None]]) -> None:
+    def _taken(self, done: list[tuple[Run, str | None]], lost: Set[int] = frozenset()) -> None:
+        for run, _ in done:
+            self._limits.stored(run)
         for no, count in Counter([run.no for run, _ in done]).items():
             self._settled_some(no, count)
+        if done:
+            self.host.told()
+        if self.hooks is not None:
+            for run, _ in done:
+                if run.row.id not in lost:
+                    self.hooks.job("completed", run, outcome="completed")
 
     def _settled_some(self, no: int, count: int = 1) -> None:
         left = self._unsettled[no] - count
@@ -325,6 +359,10 @@ class Lane(Service):
             self._tell_lost(missing, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in missing])))
         for run, _ in batch:
             self._settled_some(run.no)
+        self.host.told()
+        if self.hooks is not None:
+            _tell_hooks(self.hooks, batch, answers)
+            self._limits.stored(run)
         await self._announce(answers)
 
     async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:
@@ -369,13 +407,9 @@ class Lane(Service):
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
-    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]], want: int) -> float:
-        if isinstance(error, WorkerRetired) and want and self.draining:
-            # a claim that met the drain: what it would have finished was undone with it, and is sent again alone
-            self._done = done + self._done
-            return 0.0
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
         if isinstance(error, WorkerRetired):
-            self._taken(done)
+            self._taken(done, {run.row.id for run, _ in done})
             self.host.retired(str(error))
             return 3600.0
         if done and isinstance(error, (psycopg.Error, LaneworkError)) and not is_outage(error):
@@ -405,9 +439,8 @@ class Lane(Service):
         except LaneworkError:
             self._done = done + self._done
             raise
-        if count < len(done):
-            await self._read_back(done)
-        self._taken(done)
+        lost = await self._read_back(done) if count < len(done) else set()
+        self._taken(done, lost)
 
     async def _finish_beside(self) -> None:
         """Finishes of a big lane have a call of their own, beside the claims."""
@@ -427,16 +460,18 @@ class Lane(Service):
         finally:
             self._finisher = None
 
-    async def _read_back(self, done: list[tuple[Run, str | None]]) -> None:
-        """A finish that changed nothing was either ours already, its answer lost, or its claim is gone."""
+    async def _read_back(self, done: list[tuple[Run, str | None]]) -> set[int]:
+        """A finish that changed nothing was either ours already, its answer lost, or its claim is gone. Answers the latter."""
         runs = [run for run, _ in done]
-        self._tell_lost(runs, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in runs])))
+        return self._tell_lost(runs, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in runs])))
 
-    def _tell_lost(self, runs: list[Run], ended: dict[int, bool]) -> None:
+    def _tell_lost(self, runs: list[Run], ended: dict[int, bool]) -> set[int]:
+        lost = {run.held.id for run in runs if not ended.get(run.held.id, False)}
         for run in runs:
-            if not ended.get(run.held.id, False):
+            if run.held.id in lost:
                 error = ClaimLost(f"job {run.held.id}: attempt {run.held.attempt} was superseded; its outcome was refused")
                 logger.warning("%s (%s)", error, error.code)
+        return lost
 
     # -- threads and tasks ---------------------------------------------------------------------------------------------
 
@@ -459,4 +494,15 @@ class Lane(Service):
         return asyncio.run_coroutine_threadsafe(work, self._loop_ref).result()
 
 
+def _tell_hooks(hooks: HookRunner, batch: list[tuple[Run, Verdict]], answers: list[Settled]) -> None:
+    """Of what was stored. A job that was given back, or waits for its children, has not been retried."""
+    next_of = {answer.id: answer.next for answer in answers}
+    for run, verdict in batch:
+        outcome = next_of.get(run.held.id)
+        if outcome is not None and (kind := _ENDS.get(outcome) or _ACTIONS.get(verdict.action)):
+            hooks.job(kind, run, outcome=outcome, error_class=verdict.error_class, error=verdict.error)
+
+
+_ENDS: dict[str, Kind] = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
+_ACTIONS: dict[str, Kind] = {"retry": "retried", "snooze": "snoozed"}
 _tasks: set[asyncio.Task[None]] = set()

@@ -12,6 +12,7 @@ from lanework._store.claims import Held
 from lanework._store.keeper import AsyncKeeper
 from lanework._store.running import write_logs, write_progress
 from lanework.errors import InvalidResult
+from lanework.secrets import Secrets
 
 INTERVAL = 0.25
 MOST_LINES = 2000
@@ -20,9 +21,11 @@ MOST_LINES = 2000
 class Recorder(Service):
     name = "recorder"
 
-    def __init__(self, keeper: AsyncKeeper, lost: Callable[[Held], None], log_lines: int, mask: Callable[[str], str]) -> None:
+    def __init__(
+        self, keeper: AsyncKeeper, lost: Callable[[Held], None], log_lines: int, secrets: Secrets, told: Callable[[], None]
+    ) -> None:
         super().__init__()
-        self._keeper, self._lost, self._log_lines, self._mask = keeper, lost, log_lines, mask
+        self._keeper, self._lost, self._log_lines, self._secrets, self._told = keeper, lost, log_lines, secrets, told
         self._progress: dict[int, tuple[Held, float | None, str, str | None]] = {}
         self._lines: list[tuple[Held, str, str]] = []
         self._counts: dict[Held, int] = {}
@@ -32,8 +35,8 @@ class Recorder(Service):
         """Only the newest of a job is kept: progress is a state, not a stream."""
         if fraction is not None:
             fraction = min(max(float(fraction), 0.0), 1.0)
-        encoded = encode(data, field="progress", limit=16_384, error=InvalidResult) if data else None
-        self._progress[held.id] = (held, fraction, clean_text(self._mask(str(message)), 1000), encoded)
+        encoded = encode(self._secrets.mask_all(data), field="progress", limit=16_384, error=InvalidResult) if data else None
+        self._progress[held.id] = (held, fraction, clean_text(self._secrets.mask(str(message)), 1000), encoded)
         self.wake()
 
     def log(self, held: Held, stream: str, text: str) -> None:
@@ -44,7 +47,7 @@ class Recorder(Service):
                     (held, "lanework", f"… more than {self._log_lines} entries; the rest of this attempt is dropped")
                 )
             return
-        self._lines.append((held, clean_text(stream, 40), clean_text(self._mask(text), 8192)))
+        self._lines.append((held, clean_text(stream, 40), clean_text(self._secrets.mask(text), 8192)))
         self.wake()
 
     async def drain(self, held: Held) -> None:
@@ -76,6 +79,7 @@ class Recorder(Service):
             self._tell_lost([entry[0] for entry in entries.values()], kept)
 
     def _tell_lost(self, held: list[Held], kept: set[int]) -> None:
+        self._told()
         for one in held:
             if one.id not in kept:
                 self._lost(one)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from lanework._capture import Sink, current
 from lanework._codec import clean_text, decode, encode
+from lanework._limits.holds import Grant
 from lanework._pools.base import Call, Executor, Quarantined
 from lanework._services import desk
 from lanework._store.claims import Claimed, Held
 from lanework._store.inside import freed
 from lanework._store.keeper import AsyncKeeper, Keeper
+from lanework._store.rates import pause_rate
 from lanework.context import Context, inside
 from lanework.errors import ChildrenFailed, ClaimLost, InvalidResult
 from lanework.outcomes import Cancel, Done, Fail, Finished, Partial, Snooze, Wait
@@ -28,14 +31,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger("lanework")
 
 RESULT_LIMIT = 1_048_576
-#: An async body has this long to end after it was asked; then it is fenced, reported, and its slot quarantined.
-ASYNC_BOUND = 2.0
+#: An async body has this long to end after it was asked; then it is fenced, reported, and its slot quarantined. With the way of
+#: the request to it, and of its end to the database, that is within 2 s.
+ASYNC_BOUND = 1.5
 
 
 class Run:
     """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
 
-    __slots__ = ("_stop", "_timer", "context", "executor", "handler", "held", "lane", "no", "row", "settled", "spoke", "task")
+    __slots__ = (
+        "_stop", "_timer", "began_at", "context", "ended_at", "executor", "handler", "held", "lane", "no", "permits", "row",
+        "settled", "spoke", "task",
+    )  # fmt: skip
 
     def __init__(
         self, lane: Lane, row: Claimed, held: Held, *, no: int, handler: Handler, executor: Executor | None
@@ -43,10 +50,14 @@ class Run:
         self.lane, self.no, self.row, self.handler, self.held, self.executor = lane, no, row, handler, held, executor
         self.settled = False
         self.spoke = False
+        self.began_at = time.monotonic()
+        self.ended_at: float | None = None
+        self.permits: dict[str, Grant] | None = None
         self.task: asyncio.Task[None] | None = None
         self.context = Context(
             self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,
             tries_used=row.tries_used, owner=row.owner, claim=held.claim, worker_id=lane.host.worker_id, past=row.past,
+            declared=tuple(lane.host.permit_name(name) for name in handler.permits) if handler.permits else (),
         )  # fmt: skip
         self._stop: tuple[str, str] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -83,6 +94,8 @@ class Run:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            if self.permits:
+                self._give_permits_back()
             self.lane.body_ended(self)
 
     def _opened(self, payload: str, checkpoint: str | None, failed_children: str | None) -> dict[str, Any]:
@@ -97,8 +110,14 @@ class Run:
 
     def begins(self) -> None:
         """The body begins now: its timeout counts from here. (The start of a cold child, its imports and hooks, do not count.)"""
+        self.began_at = time.monotonic()
         if self.handler.timeout is not None and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(self.handler.timeout, self.stop, "timeout", "")
+
+    @property
+    def duration(self) -> float:
+        """How long its body has run, so far or in all."""
+        return (self.ended_at or time.monotonic()) - self.began_at
 
     @property
     def boots(self) -> bool:
@@ -158,6 +177,9 @@ class Run:
         between the finish and the commit."""
         if not self.settled:
             self.lane.aside(freed([self.row.id]))
+            self.lane.host.told()
+            if self.lane.hooks is not None:
+                self.lane.hooks.job("completed", self, outcome="completed")
         self._settle(None)
 
     async def _ended_badly(self, error: BaseException) -> None:
@@ -169,7 +191,28 @@ class Run:
             return
         if self.spoke:
             await self.lane.recorder.drain(self.held)
-        self._settle(self._verdict_of_stop() if self._stop and self._stop[0] != "cancel" else self._judge(error))
+        if self._stop and self._stop[0] != "cancel":
+            self._settle(self._verdict_of_stop())
+        else:
+            self._settle(await self._throttled(self._judge(error)))
+
+    async def _throttled(self, verdict: Verdict) -> Verdict:
+        """A provider that says "not so fast" says it to the whole cluster: its rate is paused, and the job waits for that."""
+        rate = self.handler.rate
+        if rate is None or verdict.error_class != "throttled" or verdict.action != "snooze":
+            return verdict
+        try:
+            await self.lane.keeper.run(pause_rate(rate, verdict.delay_s, None))
+        except Exception as error:
+            logger.warning("rate %s could not be paused: %s", rate, error)
+            return verdict
+        asyncio.get_running_loop().call_later(verdict.delay_s + 0.01, self.lane.hurry)
+        return replace(verdict, action="park", on=f"rate:{rate}")
+
+    def _give_permits_back(self) -> None:
+        for grant in (self.permits or {}).values():
+            self.lane.host.permits.release(grant)
+        self.permits = None
 
     def _judge(self, error: BaseException) -> Verdict:
         return judge(error, tries_used=self.row.tries_used, base=self.handler.backoff_base, classifiers=self.lane.classifiers)

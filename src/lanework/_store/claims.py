@@ -61,7 +61,7 @@ class Cycle(NamedTuple):
 
 def cycle(
     *, worker: int, lane: int, call: int, no: int, claim: str, want: int, used: int, capped: Sequence[int],
-    capped_used: Sequence[int], ranges: Ranges, done: Sequence[Finished],
+    capped_used: Sequence[int], ranges: Ranges, done: Sequence[Finished], limits: dict[str, Any] | None = None,
 ) -> Verb[Cycle]:  # fmt: skip
     ids, attempts, claims, results = _columns(done) if done else (None, None, None, None)
     return verb(
@@ -69,6 +69,7 @@ def cycle(
         capped=array(capped), capped_used=array(capped_used), types=array(ranges.types), versions=array(ranges.versions),
         ranks=array(ranges.ranks), ats=ranges.ats, ids=array(ranges.ids), belows=array(ranges.belows),
         done=ids, done_attempts=attempts, done_claims=claims, done_results=results,
+        limits=None if limits is None else json.dumps(limits),
     )  # fmt: skip
 
 

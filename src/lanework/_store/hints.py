@@ -11,6 +11,10 @@ from lanework._store.verb import Verb, query, scalar, verb
 from lanework.config import Settings
 
 STOP = "!"
+#: A schedule has changed, or a maintenance task is asked for.
+SCHEDULES = "~"
+#: Before a lane's name: rows have appeared before those that were claimed last.
+BEHIND = "<"
 
 
 def hint(lane: str) -> Verb[Any]:

@@ -58,7 +58,7 @@ def get_blob(hash: str) -> Verb[bytes | None]:
 def enter_transaction(held: Held, timeout: float) -> Verb[bool]:
     """Locks the job's row FOR SHARE under the guard, for the length of the transaction, and sets its limits."""
     limit = f"{int(timeout * 1000)}ms"
-    return verb("held", lambda found: bool(found[0][3]), id=held.id, attempt=held.attempt, claim=held.claim, limit=limit)
+    return verb("held", lambda found: bool(found[0][-1]), id=held.id, attempt=held.attempt, claim=held.claim, limit=limit)
 
 
 class Child(NamedTuple):

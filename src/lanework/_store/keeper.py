@@ -44,7 +44,16 @@ class Keeper:
         self._places = threading.BoundedSemaphore(size)
         self._idle: list[psycopg.Connection[Any]] = []
         self._lock = threading.Lock()
+        self._blocks: Keeper | None = None
         self.size = size
+
+    def for_blocks(self) -> Keeper:
+        """As many again, for transactions that are held while a handler's code runs: what that code asks of these here never
+        waits for a block."""
+        with self._lock:
+            if self._blocks is None:
+                self._blocks = Keeper(self._dsn, self._settings, self._name, self.size)
+            return self._blocks
 
     @contextmanager
     def connection(self) -> Iterator[psycopg.Connection[Any]]:
@@ -83,8 +92,11 @@ class Keeper:
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
+            blocks, self._blocks = self._blocks, None
         for conn in idle:
             conn.close()
+        if blocks is not None:
+            blocks.close()
 
 
 class AsyncKeeper:
@@ -95,7 +107,13 @@ class AsyncKeeper:
         self._places = asyncio.Semaphore(size)
         self._idle: list[psycopg.AsyncConnection[Any]] = []
         self._closed = False
+        self._blocks: AsyncKeeper | None = None
         self.size = size
+
+    def for_blocks(self) -> AsyncKeeper:
+        if self._blocks is None:
+            self._blocks = AsyncKeeper(self._dsn, self._settings, self._name, self.size)
+        return self._blocks
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -127,3 +145,5 @@ class AsyncKeeper:
         idle, self._idle = self._idle, []
         for conn in idle:
             await conn.close()
+        if self._blocks is not None:
+            await self._blocks.close()

@@ -19,8 +19,7 @@ def delete_job(job_id: int, by: str) -> Verb[str | None]:
     return verb("delete_job", scalar, id=job_id, by=by)
 
 
-def owned(owner: str, first: int, last: int, ids: Sequence[int]) -> Verb[list[int]]:
+def owned(owner: str, ids: Sequence[int]) -> Verb[list[int]]:
     """Those of the jobs that belong to an owner. A range is asked for by its ends."""
     given = None if isinstance(ids, range) else list(ids)
-    low, high = (first, last) if given is None else (min(given), max(given))
-    return verb("owned", lambda found: [row[0] for row in found], owner=owner, first=low, last=high, ids=given)
+    return verb("owned", lambda found: [row[0] for row in found], owner=owner, first=min(ids), last=max(ids), ids=given)

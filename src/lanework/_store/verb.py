@@ -14,7 +14,18 @@ import psycopg
 from psycopg import errors as pg
 from psycopg.rows import tuple_row
 
-from lanework.errors import BY_CODE, DatabaseUnavailable, InvalidJob, InvalidLane, LaneworkError, SchemaError
+from lanework.errors import (
+    BY_CODE,
+    DatabaseUnavailable,
+    InvalidApproval,
+    InvalidDeadLetters,
+    InvalidFilter,
+    InvalidJob,
+    InvalidLane,
+    InvalidSchedule,
+    LaneworkError,
+    SchemaError,
+)
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -103,7 +114,7 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
     state = error.sqlstate or ""
     message = (error.diag.message_primary or str(error)).strip()
     if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
-        if issubclass(kind, (InvalidJob, InvalidLane)):
+        if issubclass(kind, (InvalidJob, InvalidLane, InvalidFilter, InvalidApproval, InvalidDeadLetters, InvalidSchedule)):
             return kind(message, field=message.split(":", 1)[0] if ":" in message else "")
         return kind(message)
     if isinstance(error, (pg.UndefinedTable, pg.UndefinedFunction, pg.InvalidSchemaName, pg.UndefinedColumn)):

@@ -58,8 +58,9 @@ def beat(worker: int, open_claims: Sequence[int], told: int, gap: float) -> Verb
     )  # fmt: skip
 
 
-def drain_worker(worker: int) -> Verb[None]:
-    return verb("drain_worker", nothing, worker=worker)
+def leave_worker(worker: int) -> Verb[None]:
+    """It stops: it claims nothing more, and nobody can resume it."""
+    return verb("leave_worker", nothing, worker=worker)
 
 
 class Ended(NamedTuple):
@@ -72,16 +73,13 @@ def end_worker(worker: int, *, state: str, because: str, suspect: bool) -> Verb[
 
 
 def tend(worker: int, lease: float) -> Verb[Row]:
-    """(leads, recovered, swept): leadership, silent workers and overdue jobs, in one statement."""
+    """(leads, recovered, swept, unfinished): leadership, silent workers and overdue jobs, in one statement."""
     return verb("tend", lambda found: found[0], worker=worker, lease=lease)
 
 
-def prune() -> Verb[list[Row]]:
-    return verb("prune", rows)
-
-
-def upkeep() -> Verb[list[Row]]:
-    return verb("upkeep", rows)
+def reap(worker: int) -> Verb[None]:
+    """Declares silent workers dead; everybody may."""
+    return verb("reap", nothing, worker=worker)
 
 
 def overdue(worker: int, grace: float) -> Verb[list[Row]]:

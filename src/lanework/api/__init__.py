@@ -16,6 +16,7 @@ from lanework.api.bodies import BodyLimit, JsonBodies
 from lanework.api.gate import Anybody, Caller, Forbidden, Gate, Policy, Routes, Who, check_policies, open_gate, routes_of
 from lanework.api.health import Health
 from lanework.api.jobs import Jobs
+from lanework.api.live import Live
 from lanework.api.workers import Workers
 from lanework.client import Lanework
 
@@ -41,9 +42,11 @@ BODY_LIMIT = 1_048_576
 
 
 def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
-    """Jobs, workers, lanes and health of one application. `gate` says who is asking; `open_gate` asks nobody."""
-    routes = Routes(gate)
-    for part in (Jobs(app), Workers(app), Health(app)):
+    """Jobs, workers, lanes, events and health of one application. `gate` says who is asking; `open_gate` asks nobody."""
+    jobs = Jobs(app)
+    live = Live(app, jobs, gate)
+    routes = Routes(gate, lifespan=live.lifespan)
+    for part in (jobs, live, Workers(app), Health(app)):
         part.add_to(routes)
     return routes.router
 

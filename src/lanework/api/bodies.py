@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -46,10 +47,8 @@ class BodyLimit:
             if not counter.exceeded:  # what the application makes of a body that broke off is not the answer
                 await send(message)
 
-        try:
+        with contextlib.suppress(_TooLarge):
             await self.app(scope, counter.receive, tell)
-        except _TooLarge:
-            pass
         if counter.exceeded:
             await self._refuse(scope, receive, send)
 

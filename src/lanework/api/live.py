@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Annotated, Any, Protocol
 
@@ -57,17 +59,13 @@ class Live:
         position(last_event_id, job_id, None, None)  # a cursor that is none is an answer, not a stream
         return Stream(self.streams, who, self.feed.job(job_id, last_event_id))
 
-    async def all(
-        self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None
-    ) -> Stream:
+    async def all(self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None) -> Stream:
         """Everything that happens; for who may see only what is his own, what happens to his jobs."""
         position(last_event_id, None, None, None)
         source = self.feed.all(last_event_id, topic)
         return Stream(self.streams, who, source if who.scope("events:read") == "all" else self._own(who, source))
 
-    async def stored(
-        self, who: Who, job_id: JobId, after: Annotated[str | None, Query(max_length=200)] = None
-    ) -> list[JobEvent]:
+    async def stored(self, who: Who, job_id: JobId, after: Annotated[str | None, Query(max_length=200)] = None) -> list[JobEvent]:
         """What has happened to a job so far; `after` is the cursor of the last one that is known."""
         await self.jobs.visible(who, "jobs:read", job_id)
         at = position(after, job_id, None, None)
@@ -84,9 +82,24 @@ class Live:
                 yield replace(event, jobs=tuple(sorted(ids)), data=data)
 
     async def _mine(self, who: Caller, event: Event) -> set[int]:
-        return set(await self.app._arun(owned(who.name, event.jobs[0], event.jobs[-1], event.jobs)))
+        found = await self.app._arun(owned(who.name, event.jobs))
+        return set(found)
 
-    async def watch(self) -> None:
+    @asynccontextmanager
+    async def lifespan(self, _: Any) -> AsyncIterator[dict[str, Any]]:
+        """While the application lives. The server that runs it calls `state.streams.close` when it is told to stop: a stream must
+        not hold it up."""
+        watching = asyncio.create_task(self._watch(), name="lanework-streams")
+        try:
+            yield {"streams": self.streams}
+        finally:
+            self.streams.close()
+            watching.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await watching
+            await self.feed.stop()
+
+    async def _watch(self) -> None:
         """Ends streams whose caller has lost his right. Runs as long as the application."""
         recheck = getattr(self.gate, "recheck", None)
         while recheck is not None:

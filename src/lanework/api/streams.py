@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from fastapi.sse import EventSourceResponse
+from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from lanework.api.gate import Caller
@@ -24,7 +24,7 @@ SLOW = 10.0
 
 def encoded(event: Event) -> bytes:
     """`id:` is where to go on; `event:` is the kind; `data:` is JSON, which has no line breaks."""
-    data = {
+    data: dict[str, Any] = {
         "at": event.at.isoformat(), "topic": event.topic, "kind": event.kind,
         "jobs": [event.jobs[0], event.jobs[-1]] if isinstance(event.jobs, range) else list(event.jobs), "data": event.data,
     }  # fmt: skip
@@ -54,8 +54,11 @@ class Streams:
                 stream.end(why)
 
 
-class Stream(EventSourceResponse):
-    """One client's stream of what `source` yields: events, until it ends or the stream is ended."""
+class Stream(StreamingResponse):
+    """One client's stream of what `source` yields: events, until it ends or the stream is ended. (FastAPI's own would wait for a
+    client that does not read, for ever.)"""
+
+    media_type = "text/event-stream"
 
     def __init__(self, streams: Streams, caller: Caller, source: AsyncIterator[Event]) -> None:
         super().__init__(content=iter(()), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})

@@ -26,6 +26,8 @@ class Sizes:
     steps: int = 1_000
     children: int = 10_000
     ordered_jobs: int = 40_000
+    pairs: int = 9
+    """Pairs of a plain and an ordered run; the median pair counts."""
     budget_seconds: float = 3600.0
     """After this long, further rounds of a row are skipped. Each row is measured at least once."""
 
@@ -44,5 +46,6 @@ QUICK = Sizes(
     process_jobs=1_500,
     steps=300,
     ordered_jobs=20_000,
+    pairs=5,
     budget_seconds=150.0,
 )

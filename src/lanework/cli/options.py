@@ -41,6 +41,17 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def amount(text: str) -> float:
+    """A sum of money: 5, 12.50."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1e12:
+        raise argparse.ArgumentTypeError(f"expected a sum from 0 on, got {text!r}")
+    return found
+
+
 def number_or_none(text: str) -> int | None:
     """Slots: a number, or `none` for no limit."""
     if text.lower() in ("none", "null"):

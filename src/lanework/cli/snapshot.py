@@ -60,7 +60,8 @@ def take(app: Lanework) -> Snapshot:
 
 def _lane(row: LaneInfo, queue: Queue | None) -> Lane:
     return Lane(
-        name=row.name, used=row.running, max_slots=row.max_slots, worker_slots=row.worker_slots, enabled=row.enabled,
+        name=row.name, used=row.running, max_slots=row.max_slots, worker_slots=row.worker_slots,
+        enabled=row.enabled and not row.held_by,
         waiting=queue.waiting if queue else 0, delayed=queue.delayed if queue else 0, blocked=queue.blocked if queue else 0,
         oldest=queue.oldest if queue else None, job_types=row.job_types,
     )  # fmt: skip

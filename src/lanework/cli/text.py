@@ -11,6 +11,7 @@ _PASSWORDS = re.compile(r"(://[^:/@\s]*:)[^@\s]+(?=@)|(\b(?:ssl)?password\s*=\s*
 COLOURS = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "dim": 2, "bold": 1}
 STATUS_COLOURS = {
     "running": "cyan", "completed": "green", "failed": "red", "cancelled": "yellow", "scheduled": "blue",
+    "awaiting_approval": "yellow",
     "active": "green", "draining": "yellow", "dead": "red", "drained": "yellow",
 }  # fmt: skip
 

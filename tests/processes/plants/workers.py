@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lanework._pools.base import Quarantined
-from tests.processes.plants import a_plant, put
+from tests.processes.plants import a_plant, get, put
 
 WORKER, LANE, RUN = "lanework.worker:Worker", "lanework._services.lane:Lane", "lanework._services.run:Run"
 
@@ -40,16 +40,6 @@ def claims_while_draining() -> None:
     """It says that it drains, and goes on as before."""
     put(WORKER, "capacity", lambda self, lane: 100)
     put(LANE, "draining", fixed(False))
-
-
-@a_plant
-def drain_is_death() -> None:
-    """A claim that meets the drain counts as retired: what it would have finished is forgotten, what runs is stopped."""
-
-    async def failed(self: Any, error: BaseException, done: Any, want: int) -> Any:
-        return await right(self, error, done, 0)
-
-    right = put(LANE, "_failed", failed)
 
 
 @a_plant
@@ -133,6 +123,45 @@ def hasty_start() -> None:
             return
 
     right = put("lanework.hooks:Hooks", "run", run)
+
+
+@a_plant
+def no_child_hooks() -> None:
+    """A child takes jobs without its start hooks."""
+    put("lanework._child.desk", "run_hooks", lambda app, name, runner: None)
+
+
+@a_plant
+def hasty_children() -> None:
+    """A child whose start hook fails takes jobs all the same."""
+
+    def run_hooks(app: Any, name: str, runner: Any) -> None:
+        try:
+            right(app, name, runner)
+        except Exception:
+            return
+
+    right = put("lanework._child.desk", "run_hooks", run_hooks)
+
+
+@a_plant
+def late_child_hooks() -> None:
+    """The start hooks of a child run when it has done its first job."""
+
+    def take(self: Any, job: Any) -> None:
+        right_take(self, job)
+        if not hasattr(self, "started"):
+            self.started = True
+            run_hooks(self._app, "child_start", self._runner)
+
+    def start(self: Any) -> None:
+        put("lanework._child.desk", "run_hooks", lambda app, name, runner: None)
+        right_start(self)
+        put("lanework._child.desk", "run_hooks", run_hooks)
+
+    run_hooks = get("lanework._child.desk").run_hooks
+    right_take = put("lanework._child.desk:Desk", "_take", take)
+    right_start = put("lanework._child.desk:Desk", "start", start)
 
 
 @a_plant

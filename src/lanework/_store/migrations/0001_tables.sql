@@ -53,6 +53,16 @@ create table lanework.job_types (
     never_stale boolean not null default false,
     reports_progress boolean not null default false,
     concurrency int check (concurrency between 0 and 10000),
+    -- who needs an approval, as code says; operators' rules come before it
+    approval text not null default 'never' check (approval in ('always', 'never', 'above')),
+    approval_above numeric check (approval_above >= 0),
+    approval_currency text not null default 'USD',
+    approval_expiry_s double precision not null default 86400 check (approval_expiry_s > 0),
+    four_eyes boolean not null default false,
+    estimator text, -- the type of the jobs that estimate what a job of this one costs
+    estimates text, -- the type that this one estimates
+    permits text[] not null default '{}',
+    rate text,
     created_at timestamptz not null default lanework.now()
 );
 create index on lanework.job_types (lane);
@@ -150,6 +160,7 @@ create table lanework.workers (
     steady_since timestamptz not null default lanework.now(),
     ended_at timestamptz,
     ended_because text,
+    drained_by text, -- an operator; null while it drains by itself, before it stops
     lanes text[] not null default '{}',
     types int[] not null default '{}',
     info jsonb not null default '{}'
@@ -187,7 +198,8 @@ create table lanework.stops (
     kind text not null check (kind in ('cancel', 'stalled', 'expired')),
     asked_at timestamptz not null default lanework.now(),
     asked_by text not null default '',
-    reason text not null default ''
+    reason text not null default '',
+    children boolean not null default true -- a cancel flows down to them
 );
 
 create table lanework.progress (
@@ -240,21 +252,6 @@ create table lanework.leader (
 );
 insert into lanework.leader default values;
 
--- Each worker adds to its own rows in the transaction of its finishes; the leader merges old minutes (worker 0).
-create table lanework.rollups (
-    minute timestamptz not null,
-    worker_id bigint not null,
-    lane_id int not null,
-    type_id int not null,
-    completed bigint not null default 0,
-    failed bigint not null default 0,
-    retried bigint not null default 0,
-    cancelled bigint not null default 0,
-    wait_s double precision not null default 0,
-    run_s double precision not null default 0,
-    primary key (minute, worker_id, lane_id, type_id)
-) with (fillfactor = 50);
-
 -- How long what hangs on a job is kept after the job's end.
 create table lanework.lifetimes (
     thing text primary key,
@@ -269,4 +266,5 @@ insert into lanework.lifetimes values
     ('checkpoints', '7 days', 'checkpoints, after their job has ended'),
     ('steps', '7 days', 'stored steps and blobs, after their job has ended'),
     ('rollups', '90 days', 'metrics per minute'),
+    ('events', '7 days', 'events, by whole ranges of ids'),
     ('workers', '7 days', 'rows of workers that have ended');

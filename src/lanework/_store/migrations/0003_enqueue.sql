@@ -9,6 +9,7 @@ return case when p_session is not null then 'blocked'::lanework.job_status when 
 create function lanework.check_new_jobs() returns trigger
 language plpgsql as $$
 begin
+    if current_setting('lanework.moves', true) = 'redrive' then return null; end if; -- no new ones: dead letters on their way back
     if exists (
         select from added
         where status not in ('approved', 'scheduled', 'blocked') or (status = 'blocked') <> (session is not null)
@@ -111,6 +112,9 @@ begin
         end if;
     end if;
 
+    if continues is not null then -- before the job: an estimate finds them too
+        perform lanework.inherit_steps(v_id, continues, from_step);
+    end if;
     insert into lanework.jobs (
         id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload, session, blocked_on, continues)
     values (
@@ -118,9 +122,6 @@ begin
         v_now + coalesce(max_age, make_interval(secs => t.max_age_s)),
         lanework.first_status(run_at, session, v_now), t.id, -coalesce(priority, t.priority), version,
         coalesce(max_tries, t.max_tries), owner, tags, payload, session, case when session is not null then 'session' end, continues);
-    if continues is not null then
-        perform lanework.inherit_steps(v_id, continues, from_step);
-    end if;
     if hint then
         perform lanework.hint(coalesce('@' || session, t.lane));
     end if;

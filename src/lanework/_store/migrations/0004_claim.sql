@@ -26,7 +26,7 @@ end $$;
 create function lanework.free_slots(p_lane lanework.lanes, p_worker bigint, p_used int, p_want int) returns int
 language plpgsql volatile as $$
 begin
-    if not p_lane.enabled then return 0; end if;
+    if not p_lane.enabled or lanework.lane_held(p_lane.name) then return 0; end if;
     return least(
         p_want,
         p_lane.worker_slots - p_used,
@@ -86,7 +86,7 @@ end $$;
 create function lanework.claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int,
     p_capped int[], p_capped_used int[],
-    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[]
+    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[], p_limits jsonb default null
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
     past boolean, created_at timestamptz, owner text, bytes int, payload text
@@ -108,10 +108,12 @@ declare
     v_heads int;
     v_type int;
     v_locked boolean := false;
+    v_shut int[] := '{}';
 begin
     if current_setting('transaction_isolation') <> 'read committed' then
         raise exception 'a claim needs READ COMMITTED: what it reads must not be older than the lane''s lock' using errcode = 'LW100';
     elsif not lanework.living(p_worker, '{active}') then
+        if lanework.living(p_worker, '{draining}') then return; end if; -- it may be resumed
         raise exception 'worker % is not active', p_worker using errcode = 'LW401';
     end if;
     select * into v_lane from lanework.lanes l where l.id = p_lane;
@@ -121,6 +123,11 @@ begin
     if v_lane.max_slots = 1 then
         v_locked := lanework.try_lane_lock(p_lane);
         if not v_locked then return; end if;
+    end if;
+
+    -- Types whose declared permits have no room, or whose rate is paused, are not looked at.
+    if p_limits is not null then
+        v_shut := lanework.shut_types(p_worker, p_lane, p_limits, p_want);
     end if;
 
     -- Which ranges have anything? At most p_want of them can be among the first p_want jobs. (Without the lock: most looks of an
@@ -134,9 +141,10 @@ begin
             where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
               and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
             order by j.rank, j.created_at, j.id limit 1) h
-        where cardinality(p_type) = 1
-           or exists (select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name)
-              and lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0
+        where r.type <> all (v_shut)
+          and (cardinality(p_type) = 1
+               or exists (select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name)
+                  and lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0)
         order by h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
@@ -195,6 +203,15 @@ begin
         select array_agg(l.id) into v_ids from locked l;
     end if;
     if v_ids is null then return; end if;
+    if p_limits is not null then
+        v_ids := lanework.take_declared(p_worker, p_lane, p_limits, v_ids);
+        if v_ids = '{}' then -- what was free a moment ago is not any more; others may need something else
+            return query select * from lanework.claim(
+                p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
+                p_type, p_version, p_rank, p_at, p_id, p_below, p_limits);
+            return;
+        end if;
+    end if;
 
     insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
     if not lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids), p_call) then
@@ -206,11 +223,27 @@ begin
     where j.id = any (v_ids) and p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
     on conflict (type_id, worker_id) do update set used = excluded.used;
     return query
-        update lanework.jobs j
-        set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
-            worker_id = p_worker, lane_id = p_lane, run_at = null
-        where j.id = any (v_ids)
-        returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.version, j.rank, j.suspect,
-                  j.attempt > 1 or j.continues is not null, j.created_at, j.owner, pg_column_size(j.payload),
-                  case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end;
+        with taken as (
+            update lanework.jobs j
+            set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
+                worker_id = p_worker, lane_id = p_lane, run_at = null
+            where j.id = any (v_ids)
+            returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences') as fence, j.tries_used, j.version, j.rank, j.suspect,
+                      j.attempt > 1 or j.continues is not null as past, j.created_at, j.owner, pg_column_size(j.payload) as bytes,
+                      case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end as payload
+        ), waited as (
+            select t.type_id, case when t.first then width_bucket(v_now - t.created_at, lanework.bucket_bounds()) end as bucket,
+                   t.n, t.n * (v_now - t.created_at) as wait
+            from (select t.type_id, t.created_at, t.attempt = 1 as first, count(*) as n from taken t group by 1, 2, 3) t
+        ), counted as (
+            insert into lanework.rollups as r (minute, writer, lane_id, type_id, started, wait_s, wait_hist)
+            select date_trunc('minute', v_now), pg_backend_pid(), p_lane, w.type_id, sum(w.n),
+                   coalesce(extract(epoch from sum(w.wait) filter (where w.bucket is not null)), 0),
+                   lanework.histogram(array_agg(w.bucket), array_agg(w.n))
+            from waited w group by w.type_id
+            on conflict (minute, writer, lane_id, type_id) do update
+            set started = r.started + excluded.started, wait_s = r.wait_s + excluded.wait_s,
+                wait_hist = lanework.add_histogram(r.wait_hist, excluded.wait_hist)
+        )
+        select * from taken;
 end $$;

@@ -35,14 +35,7 @@ begin
                g.attempt, g.lane_id, g.rank, g.version, g.max_tries, g.tries_used, g.losses, g.depth, g.suspect, g.owner, g.session,
                g.tags, g.payload, v_now, g.result::jsonb
         from gone g
-        returning type_id, lane_id, claimed_at, created_at, parent, session
-    ), counted as (
-        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, wait_s, run_s)
-        select date_trunc('minute', v_now), p_worker, k.lane_id, k.type_id, count(*),
-               sum(extract(epoch from k.claimed_at - k.created_at)), sum(extract(epoch from v_now - k.claimed_at))
-        from kept k group by k.lane_id, k.type_id order by k.lane_id, k.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
+        returning parent, session
     )
     select count(*), array_agg(k.parent) filter (where k.parent is not null), array_agg(k.session) filter (where k.session is not null)
     into v_count, v_parents, v_sessions from kept k;
@@ -50,7 +43,10 @@ begin
         perform lanework.wake_parents(v_parents);
     end if;
     if v_sessions is not null then
-        perform lanework.promote_sessions(v_sessions);
+        perform lanework.promote_followers(v_sessions);
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
     end if;
     if exists (select from lanework.stops) then
         delete from lanework.stops s where s.job_id = any (p_ids)
@@ -60,7 +56,7 @@ begin
 end $$;
 
 -- Every other end of a run, as verdicts:
---   action     retry | snooze | release | fail | cancel | complete | wait
+--   action     retry | snooze | release | fail | cancel | complete | wait | park
 --   delay_s    when a retry or snooze may start again
 --   uses_try   a retry whose tries are used up is a failure
 --   loss       the process died while it ran this job alone: three of these are a crash loop
@@ -68,6 +64,7 @@ end $$;
 --   error_class, error_code, error, traceback, cause, reason
 --   result, errors   of a completion that is partial: one entry in errors per failed item
 --   on_failure, tolerate   of a wait for children
+--   on         what a parked job waits for (`rate:…`, `budget:…`); a job of a session is snoozed instead: it keeps its place
 -- A cancel that was asked for wins over every way back into the queue.
 create function lanework.settle(
     p_worker bigint, p_ids bigint[], p_attempts int[], p_claims uuid[], p_verdicts jsonb[]
@@ -84,6 +81,7 @@ declare
             select from lanework.jobs j where j.id = any (p_ids) and (j.parent is not null or j.session is not null) offset 0)
         or exists (select from unnest(p_ids) u where exists (select from lanework.jobs c where c.parent = u offset 0) offset 0);
 begin
+    if exists (select from lanework.error_rules) then p_verdicts := lanework.apply_rules(p_ids, p_verdicts); end if;
     return query
     with held as materialized (
         select j.*, u.verdict as v, s.kind as stop_kind, s.reason as stop_reason,
@@ -100,6 +98,7 @@ begin
             when h.v ->> 'action' = 'cancel' or h.stop_kind is not null and h.v ->> 'action' not in ('fail', 'complete') then 'cancelled'
             when h.v ->> 'action' = 'complete' then 'completed'
             when h.v ->> 'action' = 'wait' and exists (select from lanework.jobs c where c.parent = h.id offset 0) then 'blocked'
+            when h.v ->> 'action' = 'park' and h.session is null then 'blocked'
             when h.v ->> 'action' = 'fail' or h.new_losses >= 3 then 'failed'
             when h.v ->> 'action' = 'retry' and h.new_tries >= h.max_tries then 'failed'
             when coalesce((h.v ->> 'delay_s')::float8, 0) > 0 then 'scheduled'
@@ -132,7 +131,7 @@ begin
         set status = g.next, tries_used = g.new_tries, losses = g.new_losses,
             suspect = coalesce((g.v ->> 'suspect')::boolean, false) or coalesce((g.v ->> 'loss')::boolean, false),
             run_at = case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end,
-            claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then 'children' end
+            claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then coalesce(g.v ->> 'on', 'children') end
         from judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('approved', 'scheduled', 'blocked')
     ), noted as (
         insert into lanework.attempts
@@ -150,14 +149,6 @@ begin
         insert into lanework.waits as w (job_id, on_failure, tolerate)
         select g.id, coalesce(g.v ->> 'on_failure', 'fail'), coalesce((g.v ->> 'tolerate')::int, 0) from judged g where g.v ->> 'action' = 'wait'
         on conflict (job_id) do update set on_failure = excluded.on_failure, tolerate = excluded.tolerate
-    ), counted as (
-        insert into lanework.rollups as r (minute, worker_id, lane_id, type_id, completed, failed, retried, cancelled)
-        select date_trunc('minute', v_now), coalesce(p_worker, g.worker_id), g.lane_id, g.type_id, count(*) filter (where g.next = 'completed'),
-               count(*) filter (where g.next = 'failed'),
-               count(*) filter (where g.v ->> 'action' = 'retry' and g.next <> 'failed'), count(*) filter (where g.next = 'cancelled')
-        from judged g group by 2, g.lane_id, g.type_id order by 2, g.lane_id, g.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried, cancelled = r.cancelled + excluded.cancelled
     )
     select g.id, g.next, g.lane_id,
            case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end
@@ -167,6 +158,9 @@ begin
     end if;
     if exists (select from unnest(p_verdicts) v where v ->> 'action' = 'wait') then
         perform lanework.wake_parents(p_ids); -- a child may have ended while its parent was being parked
+    end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
     end if;
     -- a cancel that came while this ran must not be lost: it stays until the job is gone, and the sweep carries it out
     if exists (select from lanework.stops) then
@@ -192,7 +186,7 @@ $$;
 create function lanework.complete_and_claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int, p_capped int[], p_capped_used int[],
     p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[],
-    p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[]
+    p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[], p_limits jsonb default null
 ) returns table (
     id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
     past boolean, created_at timestamptz, owner text, bytes int, payload text
@@ -219,9 +213,12 @@ begin
     if p_capped <> '{}' then
         perform lanework.use_types(p_worker, p_capped, p_capped_used);
     end if;
+    if p_limits is not null then
+        perform lanework.keep_permits(p_worker, p_lane, p_limits);
+    end if;
     if p_want > 0 then
         return query select * from lanework.claim(
             p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
-            p_type, p_version, p_rank, p_at, p_id, p_below);
+            p_type, p_version, p_rank, p_at, p_id, p_below, p_limits);
     end if;
 end $$;

@@ -69,6 +69,7 @@ begin
         delete from lanework.claims c where c.worker_id = p_worker;
         delete from lanework.lane_use u where u.worker_id = p_worker;
         delete from lanework.type_use u where u.worker_id = p_worker;
+        perform lanework.free_permits(p_worker);
         update lanework.leader set until = '-infinity' where worker_id = p_worker;
     end if;
     perform lanework.hint_lanes(v_lanes);

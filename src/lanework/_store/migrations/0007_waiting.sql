@@ -21,9 +21,10 @@ begin
     select t.lane, count(*)::int from woken w join lanework.job_types t on t.id = w.type_id group by t.lane;
 end $$;
 
--- Cancels one job. A queued one ends in this call; for a running one the request is stored, and whatever ends the run honours
--- it. Answers 'cancelled', 'stopping', or the final state that came first.
-create function lanework.cancel(p_id bigint, p_by text default '', p_reason text default '') returns text
+-- Ends one job as cancelled. A queued one ends in this call; for a running one the request is stored, and whatever ends the run
+-- honours it. Answers 'cancelled', 'stopping', or the final state that came first. (An operator's cancel, with its audit row, is
+-- `lanework.cancel`.)
+create function lanework.stop_job(p_id bigint, p_asked_by text, p_reason text, p_children boolean) returns text
 language plpgsql volatile as $$
 declare
     j lanework.jobs%rowtype;
@@ -44,16 +45,23 @@ begin
             j.id, j.created_at, j.run_at, j.deadline, j.claimed_at, j.worker_id, j.parent, j.continues, j.claim_id, 'cancelled', j.type_id,
             j.attempt, j.lane_id, j.rank, j.version, j.max_tries, j.tries_used, j.losses, j.depth, j.suspect, j.owner, j.session,
             j.tags, j.payload, v_now, p_reason);
-        delete from lanework.stops where job_id = p_id;
+        if not p_children then
+            insert into lanework.stops (job_id, kind, asked_at, children) values (p_id, 'cancel', v_now, false)
+            on conflict (job_id) do update set children = false;
+        end if;
         perform lanework.freed(array[p_id]);
+        delete from lanework.stops where job_id = p_id;
         return 'cancelled';
     elsif found then
-        insert into lanework.stops (job_id, kind, asked_at, asked_by, reason) values (p_id, 'cancel', v_now, p_by, p_reason)
-        on conflict (job_id) do update set kind = 'cancel', asked_by = excluded.asked_by, reason = excluded.reason;
-        if pg_notification_queue_usage() < 0.25 then
-            perform pg_notify('lanework', '!');
+        insert into lanework.stops (job_id, kind, asked_at, asked_by, reason, children)
+        values (p_id, 'cancel', v_now, p_asked_by, p_reason, p_children)
+        on conflict (job_id) do update
+        set kind = 'cancel', asked_by = excluded.asked_by, reason = excluded.reason, children = excluded.children;
+        if exists (select from lanework.jobs where id = p_id) then
+            perform lanework.hint('!');
+            return 'stopping';
         end if;
-        return 'stopping';
+        delete from lanework.stops where job_id = p_id; -- it has ended while this asked
     end if;
     select status::text into v_final from lanework.jobs_done where id = p_id;
     if not found then
@@ -128,7 +136,7 @@ begin
         where not exists (select from lanework.jobs c where c.parent = j.id offset 0) limit p_limit));
     perform lanework.promote_sessions(lanework.idle_sessions(p_limit));
     perform lanework.cancel_families(p_limit);
-    perform lanework.cancel(x.job_id, x.asked_by, x.reason)
+    perform lanework.stop_job(x.job_id, x.asked_by, x.reason, x.children)
     from (
         select s.* from lanework.stops s join lanework.jobs j on j.id = s.job_id
         where s.kind = 'cancel' and j.status <> 'running'

@@ -1,7 +1,8 @@
 -- Reading. One view over live, finished and failed jobs: a job that moves while it is read is seen in one of them.
 
 create view lanework.all_jobs as
-select j.id, t.name as type, j.status, -j.rank as priority, coalesce(l.name, t.lane) as lane, j.attempt, j.tries_used, j.max_tries,
+select j.id, t.name as type, j.status, -j.rank as priority,
+       coalesce(case when j.status = 'running' or j.finished_at is not null then l.name end, t.lane) as lane, j.attempt, j.tries_used, j.max_tries,
        j.losses, j.version, j.owner, j.session, j.tags, j.parent, j.continues, j.created_at, j.run_at, j.claimed_at, j.finished_at,
        j.deadline, j.worker_id, j.claim_id, j.type_id, j.lane_id, j.partial, j.blocked_on, j.payload, j.result,
        j.error_class, j.error_code, j.error

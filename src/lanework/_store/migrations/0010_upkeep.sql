@@ -25,6 +25,7 @@ begin
     gone as (delete from lanework.jobs_failed d using old where d.id = old.id returning d.id),
     tries as (delete from lanework.attempts a using gone where a.job_id = gone.id)
     select 'failed', count(*)::int from gone having count(*) > 0;
+    return query select * from lanework.prune_dead(p_limit);
     return query
     with gone as (
         delete from lanework.logs l where (l.job_id, l.id) in (
@@ -51,65 +52,34 @@ begin
               and not exists (select from lanework.all_jobs d where d.id = x.job_id and d.finished_at > v_now - lanework.keep('steps'))
             limit p_limit) returning 1)
     select 'steps', count(*)::int from gone having count(*) > 0;
-    delete from lanework.job_blobs b where (b.job_id, b.hash) in (
-        select x.job_id, x.hash from lanework.job_blobs x
-        where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit);
-    return query
-    with gone as (
-        delete from lanework.blobs b where b.hash in (
-            select x.hash from lanework.blobs x
-            where x.at < v_now - lanework.keep('steps') and not exists (select from lanework.job_blobs u where u.hash = x.hash)
-            limit p_limit) returning 1)
-    select 'blobs', count(*)::int from gone having count(*) > 0;
     delete from lanework.item_errors e where e.job_id in (
         select x.job_id from lanework.item_errors x
         where x.at < v_now - lanework.keep('completed') and not exists (select from lanework.jobs_done d where d.id = x.job_id) limit p_limit);
     delete from lanework.children k where k.parent_id in (
         select x.parent_id from (select o.parent_id from lanework.children o order by o.parent_id limit p_limit) x
         where not exists (select from lanework.all_jobs j where j.id = x.parent_id));
+    perform lanework.prune_operations(p_limit);
     delete from lanework.waits w where not exists (select from lanework.jobs j where j.id = w.job_id);
+    perform lanework.prune_approvals(p_limit);
     return query
     with gone as (
         delete from lanework.progress p where p.job_id in (
             select x.job_id from lanework.progress x where x.at < v_now - lanework.keep('completed')
               and not exists (select from lanework.jobs j where j.id = x.job_id) limit p_limit) returning 1)
     select 'progress', count(*)::int from gone having count(*) > 0;
-    return query
-    with gone as (delete from lanework.rollups r where r.minute < v_now - lanework.keep('rollups') returning 1)
-    select 'rollups', count(*)::int from gone having count(*) > 0;
+    perform lanework.prune_limits(p_limit);
     return query
     with gone as (
         delete from lanework.workers w where w.state in ('stopped', 'dead') and w.ended_at < v_now - lanework.keep('workers')
           and not exists (select from lanework.claims c where c.worker_id = w.id) returning 1)
     select 'workers', count(*)::int from gone having count(*) > 0;
-end $$;
-
--- Adds the workers' rows of minutes that can get no late finish any more into one row (worker 0).
-create function lanework.merge_rollups(p_limit int default 2000) returns int
-language plpgsql volatile as $$
-declare
-    v_count int;
-begin
-    with old as (
-        delete from lanework.rollups r where (r.minute, r.worker_id, r.lane_id, r.type_id) in (
-            select x.minute, x.worker_id, x.lane_id, x.type_id from lanework.rollups x
-            where x.minute < date_trunc('minute', lanework.now()) - interval '5 min' and x.worker_id <> 0
-            limit p_limit for update skip locked)
-        returning r.*
-    ), merged as (
-        insert into lanework.rollups as r
-        select o.minute, 0, o.lane_id, o.type_id, sum(o.completed), sum(o.failed), sum(o.retried), sum(o.cancelled), sum(o.wait_s), sum(o.run_s)
-        from old o group by o.minute, o.lane_id, o.type_id
-        on conflict (minute, worker_id, lane_id, type_id) do update
-        set completed = r.completed + excluded.completed, failed = r.failed + excluded.failed, retried = r.retried + excluded.retried,
-            cancelled = r.cancelled + excluded.cancelled, wait_s = r.wait_s + excluded.wait_s, run_s = r.run_s + excluded.run_s
-    )
-    select count(*) into v_count from old;
-    return v_count;
+    return query select * from lanework.prune_rollups(p_limit);
+    -- last: its locks are held until the end
+    return query select * from lanework.prune_events();
 end $$;
 
 -- One statement for what every worker's guard does now and then: keep or take the lead, declare silent workers dead, sweep.
-create function lanework.tend(p_worker bigint, p_lease interval) returns table (leads boolean, recovered int, swept int)
+create function lanework.tend(p_worker bigint, p_lease interval) returns table (leads boolean, recovered int, swept int, unfinished boolean)
 language plpgsql volatile as $$
 declare
     v_leads boolean := lanework.lead(p_worker, p_lease);
@@ -118,5 +88,10 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
-    return query select v_leads, v_recovered, v_swept;
+    v_swept := v_swept + lanework.tend_approvals();
+    perform lanework.carry_redrives();
+    perform lanework.gather_notifications();
+    perform lanework.sweep_limits();
+    perform lanework.end_freezes();
+    return query select v_leads, v_recovered, v_swept, lanework.carry_operations();
 end $$;

@@ -19,22 +19,33 @@ begin
     where not exists (select from lanework.job_types t where t.name = x ->> 'name' and t.set_by <> 'code')
     on conflict do nothing;
     insert into lanework.job_types as t (
-        name, lane, executor, priority, max_tries, timeout_s, max_age_s, stale_after_s, never_stale, reports_progress, concurrency)
+        name, lane, executor, priority, max_tries, timeout_s, max_age_s, stale_after_s, never_stale, reports_progress, concurrency,
+        approval, approval_above, approval_currency, approval_expiry_s, four_eyes, estimator, estimates, permits, rate)
     select x.name, coalesce((select l.name from lanework.lanes l where l.name = x.lane), 'default'), x.executor, x.priority, x.max_tries, x.timeout_s, x.max_age_s, x.stale_after_s, coalesce(x.never_stale, false),
-           coalesce(x.reports_progress, false), x.concurrency
+           coalesce(x.reports_progress, false), x.concurrency,
+           coalesce(x.approval, 'never'), x.approval_above, coalesce(x.approval_currency, 'USD'), coalesce(x.approval_expiry_s, 86400),
+           coalesce(x.four_eyes, false), x.estimator, x.estimates, coalesce(x.permits, '{}'), x.rate
     from jsonb_to_recordset(p_types) as x(
         name text, lane text, executor text, priority smallint, max_tries smallint, timeout_s float8, max_age_s float8,
-        stale_after_s float8, never_stale boolean, reports_progress boolean, concurrency int)
+        stale_after_s float8, never_stale boolean, reports_progress boolean, concurrency int,
+        approval text, approval_above numeric, approval_currency text, approval_expiry_s float8, four_eyes boolean, estimator text, estimates text,
+        permits text[], rate text)
     order by x.name
     on conflict (name) do update
     set executor = excluded.executor, timeout_s = excluded.timeout_s, stale_after_s = excluded.stale_after_s,
         never_stale = excluded.never_stale, reports_progress = excluded.reports_progress, max_age_s = excluded.max_age_s,
-        priority = excluded.priority, max_tries = excluded.max_tries,
+        priority = excluded.priority, max_tries = excluded.max_tries, permits = excluded.permits, rate = excluded.rate,
+        approval = excluded.approval, approval_above = excluded.approval_above, approval_currency = excluded.approval_currency,
+        approval_expiry_s = excluded.approval_expiry_s, four_eyes = excluded.four_eyes, estimator = excluded.estimator, estimates = excluded.estimates,
         concurrency = case when t.set_by = 'code' then excluded.concurrency else t.concurrency end,
         lane = case when t.set_by = 'code' then excluded.lane else t.lane end
-    where (t.executor, t.timeout_s, t.stale_after_s, t.never_stale, t.reports_progress, t.max_age_s, t.priority, t.max_tries)
+    where (t.executor, t.timeout_s, t.stale_after_s, t.never_stale, t.reports_progress, t.max_age_s, t.priority, t.max_tries, t.permits, t.rate)
           is distinct from (excluded.executor, excluded.timeout_s, excluded.stale_after_s, excluded.never_stale,
-                            excluded.reports_progress, excluded.max_age_s, excluded.priority, excluded.max_tries)
+                            excluded.reports_progress, excluded.max_age_s, excluded.priority, excluded.max_tries,
+                            excluded.permits, excluded.rate)
+       or (t.approval, t.approval_above, t.approval_currency, t.approval_expiry_s, t.four_eyes, t.estimator, t.estimates)
+          is distinct from (excluded.approval, excluded.approval_above, excluded.approval_currency, excluded.approval_expiry_s,
+                            excluded.four_eyes, excluded.estimator, excluded.estimates)
        or t.set_by = 'code' and (t.concurrency, t.lane) is distinct from (excluded.concurrency, excluded.lane);
     return query
         select t.id, t.name, t.lane from lanework.job_types t

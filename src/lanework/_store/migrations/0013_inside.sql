@@ -193,26 +193,35 @@ begin
     end if;
 end $$;
 
+-- One at a time lets jobs of a session go. A completion and the submit of a follower so meet in one of two orders: the completion sees
+-- the follower, or the submit waits and then sees that nobody is active. Answers false if somebody holds one of the sessions for long
+-- (a head's own transaction, after its finish; he lets the next one go himself), or if the server has no room for so many locks.
+-- A cancel of the next one may wait here for a completion that waits for that one's row: not as long as a deadlock takes to be seen.
+create function lanework.lock_sessions(p_sessions text[]) returns boolean
+language plpgsql volatile
+set lock_timeout = '500ms'
+as $$
+begin
+    perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
+    return true;
+exception when lock_not_available or out_of_memory then
+    return false;
+end $$;
+
 -- (`offset 0` keeps an `exists` from becoming a join: one look into an index per row, whatever the statistics say.)
 --
--- Makes the first committed job of each session claimable, if the session has no active one. One promoter per session at a
--- time; the unique index on active jobs stands behind it. Whoever holds a session for long (a head's own transaction, after its
--- finish) lets it go himself.
+-- Makes the first committed job of each session claimable, if the session has no active one. The unique index on active jobs stands
+-- behind it.
 create function lanework.promote_sessions(p_sessions text[]) returns void
 language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
-set lock_timeout = '1s'
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now timestamptz := lanework.now();
     v_types int[];
 begin
-    if p_sessions is null or p_sessions = '{}' then return; end if;
-    begin
-        perform pg_advisory_xact_lock(1279350096, h) from (select distinct hashtext(s) as h from unnest(p_sessions) s order by 1) locks;
-    exception when lock_not_available then
-        return;
-    end;
+    if p_sessions is null or p_sessions = '{}' or not lanework.lock_sessions(p_sessions) then return; end if;
     with heads as (
         select h.id
         from (select distinct s collate "C" as s from unnest(p_sessions) s) x
@@ -237,25 +246,85 @@ begin
     end if;
 end $$;
 
--- Sessions that have waiting jobs and no active one: a walk from session to session, not through their jobs.
+-- The same for sessions whose active job this very transaction has completed, at less cost: there is no active one to look for.
+-- Until the commit everybody else sees the one that was active, and after it the one that follows: so it is right without the lock
+-- too, only that a follower that is submitted at this moment may then wait for the sweep. (`completed` pins the plan.)
+create function lanework.promote_followers(p_sessions text[]) returns void
+language plpgsql volatile as $$
+declare
+    v_now timestamptz := lanework.now();
+    v_heads int;
+    v_gone_on int;
+    v_types int[];
+begin
+    perform lanework.lock_sessions(p_sessions);
+    with heads as materialized (
+        select h.id, h.place
+        from unnest(p_sessions) x(s)
+        cross join lateral (
+            select j.session, j.id, j.ctid as place from lanework.jobs j
+            where j.status = 'blocked' and j.blocked_on = 'session' and (j.session, j.id) > (x.s collate "C", 0)
+            order by j.session, j.id limit 1) h
+        where h.session = x.s order by h.id
+    ), gone_on as (
+        update lanework.jobs j
+        set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
+            run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
+        -- (`::text`: no partial index may offer itself; a plan that was made for a small table would read all of it)
+        from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked' and j.blocked_on = 'session'
+        returning j.type_id
+    )
+    select (select count(*) from heads), count(*), array_agg(distinct g.type_id) into v_heads, v_gone_on, v_types from gone_on g;
+    if v_types is not null then
+        perform lanework.hint(l.lane) from (select distinct t.lane from lanework.job_types t where t.id = any (v_types)) l;
+    end if;
+    if v_gone_on < v_heads then -- one was changed or cancelled at that moment: who comes first now?
+        perform lanework.promote_sessions(p_sessions);
+    end if;
+end $$;
+
+-- Where the walk below goes on; empty: from the first session.
+create table lanework.session_walk (
+    one boolean primary key default true check (one),
+    after text collate "C" not null default ''
+);
+insert into lanework.session_walk default values;
+
+-- Sessions that have waiting jobs and no active one, at most p_limit: a walk from session to session, not through their jobs, of at most
+-- twenty times as many. The next walk goes on where this one stopped, so that each session is reached however many there are.
 create function lanework.idle_sessions(p_limit int) returns text[]
-language plpgsql stable
+language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set enable_sort = off set jit = off
 as $$
+declare
+    v_after text;
+    v_next text;
+    v_idle text[];
 begin
-    return array(
-        with recursive walk as (
-            (select j.session, 1 as n from lanework.jobs j where j.status = 'blocked' and j.blocked_on = 'session' order by j.session limit 1)
-            union all
-            select (select j.session from lanework.jobs j
-                    where j.status = 'blocked' and j.blocked_on = 'session' and j.session > w.session order by j.session limit 1), w.n + 1
-            from walk w where w.session is not null and w.n < p_limit * 20
-        )
-        select w.session from walk w
+    select w.after into v_after from lanework.session_walk w for update skip locked;
+    if not found then return '{}'; end if; -- somebody else walks at this moment
+    with recursive walk as (
+        (select j.session, 1 as n from lanework.jobs j
+         where j.status = 'blocked' and j.blocked_on = 'session' and j.session > v_after order by j.session limit 1)
+        union all
+        select (select j.session from lanework.jobs j
+                where j.status = 'blocked' and j.blocked_on = 'session' and j.session > w.session order by j.session limit 1), w.n + 1
+        from walk w where w.session is not null and w.n < p_limit * 20
+    ), idle as (
+        select w.session, w.n from walk w
         where w.session is not null and not exists (
             select from lanework.jobs a
             where a.session = w.session and (a.status in ('approved', 'running', 'scheduled') or a.blocked_on = 'children') offset 0)
-        limit p_limit);
+        order by w.n limit p_limit
+    )
+    select array(select i.session from idle i order by i.n),
+           -- it stopped at the last it could answer, or at the last it could walk to, or it came to the end
+           coalesce((select i.session from idle i order by i.n offset p_limit - 1), (select w.session from walk w where w.n = p_limit * 20), '')
+    into v_idle, v_next;
+    if v_next <> v_after then
+        update lanework.session_walk w set after = v_next;
+    end if;
+    return v_idle;
 end $$;
 
 create function lanework.cancel_families(p_limit int) returns void
@@ -263,7 +332,7 @@ language plpgsql volatile
 set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_bitmapscan = off set jit = off
 as $$
 begin
-    perform lanework.cancel(x.id, '', 'its parent was cancelled')
+    perform lanework.stop_job(x.id, '', 'its parent was cancelled', true)
     from (
         select c.id from lanework.families f
         cross join lateral (
@@ -294,9 +363,16 @@ begin
     if v_sessions is not null then
         perform lanework.promote_sessions(v_sessions);
     end if;
+    if exists (select from lanework.estimating) then
+        perform lanework.estimated(p_ids);
+    end if;
+    if exists (select from lanework.approval_requests) then
+        delete from lanework.approval_requests r where r.job_id = any (p_ids);
+    end if;
     insert into lanework.families (parent_id)
     select d.id from lanework.jobs_done d
     where d.id = any (p_ids) and d.status = 'cancelled' and exists (select from lanework.jobs c where c.parent = d.id offset 0)
+      and not exists (select from lanework.stops s where s.job_id = d.id and not s.children offset 0)
     on conflict do nothing;
     if found then
         perform lanework.cancel_families(500);

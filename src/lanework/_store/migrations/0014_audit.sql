@@ -13,22 +13,41 @@ create table lanework.audit_log (
     origin text not null default ''
 );
 
+-- Events. A change of state of many jobs at once is one row: `job_ids` has them, or `job_range` if they follow each other.
+-- `job_id` is for what is told of one job alone. Ranges of ids are partitions: old ones leave whole, and the default one
+-- catches what outran their making, so that an event can never fail for want of one.
+create sequence lanework.event_ids;
 create table lanework.events (
-    id bigint generated always as identity primary key,
+    id bigint not null default nextval('lanework.event_ids'),
     xid xid8 not null default pg_current_xact_id(),
     at timestamptz not null default lanework.now(),
     topic text not null,
     kind text not null,
     job_id bigint,
     job_ids bigint[],
-    data jsonb
+    job_range int8range,
+    data jsonb,
+    -- the order of the stream; see `read_events`
+    primary key (xid, id)
+) partition by range (id);
+create index events_job on lanework.events (job_id, id) where job_id is not null;
+-- a batch of a thousand ids stays in its row: to compress it would cost more than to tell of it
+create table lanework.events_rest partition of lanework.events default with (toast_tuple_target = 8160);
+
+-- What is not told: one kind of a topic, or all of it ('*').
+create table lanework.silent_kinds (
+    topic text not null,
+    kind text not null default '*',
+    primary key (topic, kind)
 );
 
--- One event. Events of one job are written by whoever holds its row, so that within a job the order of ids is the order of
--- commits.
+-- One event. Events of one job are written by whoever holds its row (or, for a stop of a running job, its row in `stops`), with
+-- the id taken after that lock: within a job the order of ids is the order of commits.
 create function lanework.tell(p_topic text, p_kind text, p_job bigint default null, p_data jsonb default null) returns void
 language sql volatile as $$
-    insert into lanework.events (topic, kind, job_id, data) values (p_topic, p_kind, p_job, p_data)
+    insert into lanework.events (topic, kind, job_id, data)
+    select p_topic, p_kind, p_job, p_data
+    where not exists (select from lanework.silent_kinds s where s.topic = p_topic and s.kind in (p_kind, '*'))
 $$;
 
 -- One row per act, in the transaction that carries it out. `act` is `noun.verb` (`lane.set`, `job.cancel`), `target` names the

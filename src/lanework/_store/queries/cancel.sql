@@ -1,1 +1,1 @@
-select lanework.cancel(%(id)s::bigint, %(by)s::text, %(reason)s::text)
+select lanework.cancel(%(id)s::bigint, %(by)s::text, %(reason)s::text, %(children)s::boolean)

@@ -3,4 +3,4 @@ from lanework.complete_and_claim(
     %(worker)s::bigint, %(lane)s::int, %(call)s::bigint, %(no)s::bigint, %(claim)s::uuid, %(want)s::int, %(used)s::int,
     %(capped)s::int[], %(capped_used)s::int[],
     %(types)s::int[], %(versions)s::smallint[], %(ranks)s::smallint[], %(ats)s::timestamptz[], %(ids)s::bigint[], %(belows)s::int[],
-    %(done)s::bigint[], %(done_attempts)s::int[], %(done_claims)s::uuid[], %(done_results)s::text[])
+    %(done)s::bigint[], %(done_attempts)s::int[], %(done_claims)s::uuid[], %(done_results)s::text[], %(limits)s::jsonb)

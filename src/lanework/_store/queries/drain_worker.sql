@@ -1,1 +1,1 @@
-update lanework.workers set state = 'draining' where id = %(worker)s and state = 'active'
+select lanework.drain_worker(%(worker)s::bigint, %(by)s::text)

@@ -1,1 +1,1 @@
-select leads, recovered, swept from lanework.tend(%(worker)s::bigint, make_interval(secs => %(lease)s::float8))
+select leads, recovered, swept, unfinished from lanework.tend(%(worker)s::bigint, make_interval(secs => %(lease)s::float8))

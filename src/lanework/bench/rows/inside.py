@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -12,7 +12,7 @@ import psycopg
 from lanework import Job
 from lanework.bench.context import Bench
 from lanework.bench.ours import opened
-from lanework.bench.report import Limit, Line, Section, ratio
+from lanework.bench.report import Limit, Line, Section
 from lanework.bench.worker import rate, wait_finished, worker
 
 STEP, JOIN, ORDERED = Limit("≤", 1.5), Limit("≤", 10), Limit("≤", 1.3)
@@ -59,15 +59,17 @@ def _children(bench: Bench) -> Line:
 
 
 def _ordered(bench: Bench) -> list[Line]:
-    """Plain and ordered jobs in turn, submitted and drained the same way; of each the best round counts."""
-    plain, ordered = Cost(), Cost()
-    for number in range(bench.sizes.rounds):
-        if number and bench.late():
-            break
-        plain, ordered = plain.or_better(_cost(bench, None)), ordered.or_better(_cost(bench, SESSIONS))
+    """Pairs of a plain and an ordered run, one right after the other, each first in every second pair: what else the machine does
+    slows both. The median pair counts."""
+    pairs: list[tuple[Cost, Cost]] = []
+    while len(pairs) < bench.sizes.pairs and not (pairs and bench.late()):
+        runs = {sessions: _cost(bench, sessions) for sessions in (None, SESSIONS)[:: 1 if len(pairs) % 2 else -1]}
+        pairs.append((runs[None], runs[SESSIONS]))
+    plain, ordered = (Cost.median(of) for of in zip(*pairs, strict=True))
     count = f"{bench.sizes.ordered_jobs:,} jobs"
     keyed = f"{count} in {SESSIONS:,} sessions"
-    drain, life = ratio(ordered.drain, plain.drain), ratio(ordered.life, plain.life)
+    drain = statistics.median(two.drain / one.drain for one, two in pairs)
+    life = statistics.median(two.life / one.life for one, two in pairs)
     return [
         Line(f"{count}, plain: submit to finish", "plain_job_us", plain.life, "µs"),
         Line(f"{keyed}: the same", "ordered_job_us", ordered.life, "µs", life, "ordered_cost_ratio", ORDERED),
@@ -80,11 +82,12 @@ def _ordered(bench: Bench) -> list[Line]:
 class Cost:
     """Microseconds a job: of its drain, and of its submit and drain."""
 
-    drain: float = math.inf
-    life: float = math.inf
+    drain: float
+    life: float
 
-    def or_better(self, other: Cost) -> Cost:
-        return Cost(min(self.drain, other.drain), min(self.life, other.life))
+    @staticmethod
+    def median(of: Sequence[Cost]) -> Cost:
+        return Cost(statistics.median(one.drain for one in of), statistics.median(one.life for one in of))
 
 
 def _cost(bench: Bench, sessions: int | None) -> Cost:

@@ -24,6 +24,7 @@ CHECKS = {
     "places": ("every job is in the table of its state", "job"),
     "running": ("every running job has a claim and a living worker", "job"),
     "waiting": ("no waiting job has a claim, or no tries left", "job"),
+    "approvals": ("every approval is for its job as it is, and every job that waits for one is known", "job"),
     "attempts": ("no history is ahead of its job", "job"),
     "types": ("every job has a type", "job"),
     "slots": ("every worker's slots cover what it runs", "worker"),

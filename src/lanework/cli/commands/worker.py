@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     parser.add_argument("target", metavar="TARGET", help="the application: module:app or file.py")
     parser.add_argument("--lanes", type=names, metavar="A,B", help="lanes to serve (default: all)")
-    parser.add_argument("--name", help="how `lanework workers` calls it (default: host and process)")
+    parser.add_argument("--name", help="how `lanework workers list` calls it (default: host and process)")
     parser.add_argument("--grace", type=seconds, metavar="S", help="seconds that running jobs get to finish (default: 30)")
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from lanework.cli.commands.jobs.filters import add_filters, filters, pages
+from lanework.cli.commands.jobs.filters import add_filters, filters
+from lanework.cli.commands.operations.columns import OPERATIONS, ask, sum_up
 from lanework.cli.options import positive
 from lanework.cli.output import Column, add_output, say, show
 from lanework.cli.session import application, who
@@ -17,6 +17,7 @@ from lanework.client import Lanework
 from lanework.errors import ConfigError, JobNotFound
 
 LIVE = ["pending", "awaiting_approval", "scheduled", "blocked", "approved", "running"]
+WHAT = "cancelled or asked to stop"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ COLUMNS: list[Column[Answer]] = [
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("ids", metavar="ID", nargs="*", type=positive)
     parser.add_argument("--reason", default="", help="kept with the job")
+    parser.add_argument("--no-children", dest="children", action="store_false", help="jobs that they have submitted go on")
     parser.add_argument("--dry-run", action="store_true", help="only say how many it would be")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask before cancelling by filter")
     add_filters(parser)
@@ -46,51 +48,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with application(options) as app:
-        ids = list(options.ids) or _matching(app, options)
-        if options.dry_run:
-            return _dry_run(app, options, ids)
-        if not options.ids and not options.yes:
-            _ask(len(ids))
-        answers = list(_cancel(app, ids, options.reason))
-    show(options.output, answers, COLUMNS, id_of=lambda it: it.id, none="no job matches")
-    _sum_up(answers)
-    return JobNotFound.exit_code if any(one.answer == "not found" for one in answers) else 0
+        return _by_id(app, options) if options.ids else _by_filter(app, options)
 
 
-def _matching(app: Lanework, options: argparse.Namespace) -> list[int]:
+def _by_filter(app: Lanework, options: argparse.Namespace) -> int:
     chosen = filters(app, options)
     if not chosen:
         raise ConfigError("say which jobs: ids, or a filter such as --lane or --type")
-    chosen.setdefault("status", LIVE)
-    return [job.id for page in pages(app, chosen, most=None) for job in page if not job.finished]
-
-
-def _dry_run(app: Lanework, options: argparse.Namespace, ids: list[int]) -> int:
-    found = [Answer(job.id, job.status) for job in map(app.get, ids)]
-    show(options.output, found, [COLUMNS[0], Column("STATUS", lambda it: it.answer)], id_of=lambda it: it.id)
-    live = [one for one in found if one.answer in LIVE]
-    say(f"{count(len(live), 'job')} would be cancelled; nothing was done")
+    if not options.dry_run and not options.yes:
+        ask(app.operations.count("cancel", chosen), WHAT)
+    done = app.cancel_many(**chosen, by=who(), reason=options.reason, children=options.children, dry_run=options.dry_run)
+    show(options.output, [done] if done.id or options.output != "ids" else [], OPERATIONS, id_of=lambda it: it.id)
+    sum_up(done, WHAT)
     return 0
 
 
-def _ask(number: int) -> None:
-    if not sys.stdin.isatty() or not sys.stderr.isatty():
-        raise ConfigError(f"{count(number, 'job')} would be cancelled; without a terminal to ask at, say --yes or --dry-run")
-    sys.stderr.write(f"cancel {count(number, 'job')}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise ConfigError("nothing was cancelled")
-
-
-def _cancel(app: Lanework, ids: list[int], reason: str) -> Iterator[Answer]:
-    """One commit each: however many there are, none keeps a claim waiting, and a broken-off run is simply run again."""
-    for job_id in ids:
-        try:
-            yield Answer(job_id, app.cancel(job_id, by=who(), reason=reason))
-        except JobNotFound:
-            yield Answer(job_id, "not found")
-
-
-def _sum_up(answers: list[Answer]) -> None:
+def _by_id(app: Lanework, options: argparse.Namespace) -> int:
+    if options.dry_run:
+        found = [Answer(job.id, job.status) for job in map(app.get, options.ids)]
+        show(options.output, found, [COLUMNS[0], Column("STATUS", lambda it: it.answer)], id_of=lambda it: it.id)
+        say(f"{count(len([one for one in found if one.answer in LIVE]), 'job')} would be {WHAT}; nothing was done")
+        return 0
+    answers = list(_cancel(app, options))
+    show(options.output, answers, COLUMNS, id_of=lambda it: it.id)
     if len(answers) > 1:
         say(", ".join(f"{number:,} {answer}" for answer, number in Counter(one.answer for one in answers).items()))
+    return JobNotFound.exit_code if any(one.answer == "not found" for one in answers) else 0
+
+
+def _cancel(app: Lanework, options: argparse.Namespace) -> Iterator[Answer]:
+    for job_id in options.ids:
+        try:
+            yield Answer(job_id, app.cancel(job_id, by=who(), reason=options.reason, children=options.children))
+        except JobNotFound:
+            yield Answer(job_id, "not found")

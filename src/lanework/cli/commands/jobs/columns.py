@@ -17,12 +17,29 @@ def state(job: JobInfo) -> str:
     return "stopping" if job.status == "running" and job.cancel_requested else job.status
 
 
+def cost(job: JobInfo) -> str:
+    """What it would cost by its estimate, or has cost."""
+    estimate = job.estimate
+    if job.status in ("completed", "failed") and job.actual is not None and job.actual.cost:
+        return f"{job.actual.cost:,.2f} {job.actual.currency}"
+    if estimate is None:
+        return ""
+    if estimate.high is None:
+        return "not known"
+    low = f"{estimate.low:,.2f}–" if estimate.low not in (None, estimate.high) else ""
+    return f"{low}{estimate.high:,.2f} {estimate.currency}"
+
+
 def note(job: JobInfo) -> str:
     """The one thing worth knowing about a job in its state."""
     if job.status == "running":
         return f"{bar(job.progress, 8)} {job.progress_message}".strip()
     if job.status == "scheduled" and job.run_at is not None:
         return f"due {moment(job.run_at)}"
+    if job.approval_request is not None:
+        return "; ".join(filter(None, (cost(job), job.approval_request.why)))
+    if job.status == "pending":
+        return "its cost is being estimated"
     if job.status == "failed":
         return f"{job.error_class}: {job.error}"
     return job.error or ""

@@ -17,7 +17,12 @@ _FIELDS = ("status", "type", "lane", "owner", "tag", "error_class")
 
 def add_filters(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("filters")
-    group.add_argument("--status", type=names, metavar="A,B", help="approved, scheduled, running, completed, failed, cancelled")
+    group.add_argument(
+        "--status",
+        type=names,
+        metavar="A,B",
+        help="pending, awaiting_approval, approved, scheduled, running, completed, failed, cancelled",
+    )
     group.add_argument("--type", type=names, metavar="A,B", help="job types")
     group.add_argument("--lane", type=names, metavar="A,B")
     group.add_argument("--owner")

@@ -11,6 +11,7 @@ from lanework.cli.options import positive
 from lanework.cli.output import add_output, as_json, plain, show, write
 from lanework.cli.session import application
 from lanework.cli.text import STATUS_COLOURS, bar, paint, safe
+from lanework.estimates import Actual, Estimate
 from lanework.job import JobInfo
 from lanework.reports import Attempt
 
@@ -52,6 +53,7 @@ def _lines(story: Story) -> list[str]:
         "started": moment(job.claimed_at), "ended": moment(job.finished_at), "took": took(job),
         "must end by": moment(job.deadline), "attempt": job.attempt or "",
         "tries": f"{job.tries_used} of {job.max_tries} used", "worker": job.worker_id,
+        **_money(job),
         "progress": f"{bar(job.progress)} {job.progress_message}".strip(), "parent": job.parent, "error class": job.error_class,
         "error": f"{job.error_code or ''} {job.error or ''}".strip(),
     }  # fmt: skip
@@ -60,6 +62,30 @@ def _lines(story: Story) -> list[str]:
     if job.status == "completed":
         lines += ["result", *_indented(as_json(job.result, indent=2))]
     return lines + [line for attempt in story.attempts for line in _attempt(attempt)]
+
+
+def _money(job: JobInfo) -> dict[str, Any]:
+    """Estimate and actual, one below the other; and who has approved what."""
+    estimate, actual, approval, asked = job.estimate, job.actual, job.approval, job.approval_request
+    facts: dict[str, Any] = {}
+    if asked is not None:
+        facts |= {"waits for": f"an approval, until {moment(asked.expires_at)}: {asked.why}"}
+    if asked is not None or approval is not None:
+        facts |= {"hash": job.hash}
+    if approval is not None:
+        limit = "" if approval.limit is None else f", up to {approval.limit:,.2f}"
+        facts |= {"approved": f"by {approval.by}, {moment(approval.at)}{limit}"}
+    if estimate is not None:
+        sum = "cost not known" if estimate.high is None else f"{estimate.low or 0:,.2f} to {estimate.high:,.2f} {estimate.currency}"
+        facts |= {"estimate": _amounts(sum, estimate), "warnings": "; ".join(estimate.warnings)}
+    if actual is not None:
+        facts |= {"actual": _amounts(f"{actual.cost:,.2f} {actual.currency}", actual)}
+    return facts
+
+
+def _amounts(sum: str, it: Estimate | Actual) -> str:
+    parts = {"tokens": it.tokens, "items": it.items, "s": None if it.seconds is None else round(it.seconds, 1)}
+    return ", ".join([sum, *(f"{value:,} {unit}" for unit, value in parts.items() if value)])
 
 
 def _fact(name: str, value: str, job: JobInfo) -> str:

@@ -12,13 +12,17 @@ def limit(value: int | None) -> str:
     return "∞" if value is None else str(value)
 
 
+def state(lane: LaneInfo) -> str:
+    return "drained" if not lane.enabled else "held" if lane.held_by else "open"
+
+
 LANES: list[Column[LaneInfo]] = [
     Column("LANE", lambda it: it.name, flexible=True),
     Column("SLOTS", lambda it: f"{it.running}/{limit(it.max_slots)}", right=True),
     Column("PER WORKER", lambda it: limit(it.worker_slots), right=True),
     Column("POLL", lambda it: f"{it.poll_interval_ms} ms", right=True),
     Column("STALE", lambda it: f"{it.stale_timeout_minutes} min", right=True),
-    Column("STATE", lambda it: "open" if it.enabled else "drained", colour=lambda it: "" if it.enabled else "yellow"),
+    Column("STATE", state, colour=lambda it: "" if state(it) == "open" else "yellow"),
     Column("SET BY", lambda it: it.set_by, flexible=True),
     Column("TYPES", lambda it: ", ".join(it.job_types), flexible=True),
 ]

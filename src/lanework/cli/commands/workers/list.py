@@ -1,4 +1,4 @@
-"""`lanework workers`: who works, for which lanes, and when each was last heard of."""
+"""`lanework workers list`: who works, for which lanes, and when each was last heard of."""
 
 from __future__ import annotations
 

@@ -1,0 +1,149 @@
+"""What an operator does to jobs, workers and lanes, as methods of the application. Each act has one audit row, in its own
+transaction; `by` is who."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lanework._inputs import known_id
+from lanework._store import freezes as holds
+from lanework._store import operations as acts
+from lanework._store.verb import Verb
+from lanework.audit import AuditEntry, audit_row, listing
+from lanework.errors import JobNotFound
+from lanework.operations import Operation, preview
+
+if TYPE_CHECKING:
+    from lanework.freezes import Freezes
+    from lanework.operations import Operations
+
+T = TypeVar("T")
+
+
+class Acts:
+    operations: Operations
+    freezes: Freezes
+
+    def _run(self, verb: Verb[T]) -> T:
+        raise NotImplementedError
+
+    async def _arun(self, verb: Verb[T]) -> T:
+        raise NotImplementedError
+
+    # -- jobs ----------------------------------------------------------------------------------------------------------
+
+    def cancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
+        """`cancelled` at once for a waiting job, `stopping` for a running one, or the final state that came first.
+
+        `children`: the jobs that it has submitted are cancelled with it.
+        """
+        return _answered(job_id, self._run(acts.cancel(known_id(job_id), by, reason, children=children)))
+
+    async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
+        return _answered(job_id, await self._arun(acts.cancel(known_id(job_id), by, reason, children=children)))
+
+    def cancel_many(
+        self, *, by: str = "", reason: str = "", children: bool = True, dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        """Cancels all jobs that match, a thousand a commit, and comes back when that is done. Filters as in `operations`.
+        `dry_run`: only `matched` is found out."""
+        if dry_run:
+            return preview("cancel", filter, self.operations.count("cancel", filter), by, reason)
+        started = self.operations.start("cancel", filter, args={"children": children}, by=by, reason=reason)
+        return self.operations.wait(started.id)
+
+    async def acancel_many(
+        self, *, by: str = "", reason: str = "", children: bool = True, dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        if dry_run:
+            return preview("cancel", filter, await self.operations.acount("cancel", filter), by, reason)
+        started = await self.operations.astart("cancel", filter, args={"children": children}, by=by, reason=reason)
+        return await self.operations.await_(started.id)
+
+    def set_priority(self, job_id: int, priority: int, *, by: str = "") -> int:
+        """For a job that waits, at once effective. Answers the priority that it had."""
+        return self._run(acts.set_priority(known_id(job_id), priority, by))
+
+    async def aset_priority(self, job_id: int, priority: int, *, by: str = "") -> int:
+        return await self._arun(acts.set_priority(known_id(job_id), priority, by))
+
+    def set_priority_many(
+        self, priority: int, *, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        """The same for all waiting jobs that match."""
+        if dry_run:
+            return preview("priority", filter, self.operations.count("priority", filter), by, reason)
+        started = self.operations.start("priority", filter, args={"priority": priority}, by=by, reason=reason)
+        return self.operations.wait(started.id)
+
+    async def aset_priority_many(
+        self, priority: int, *, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        if dry_run:
+            return preview("priority", filter, await self.operations.acount("priority", filter), by, reason)
+        started = await self.operations.astart("priority", filter, args={"priority": priority}, by=by, reason=reason)
+        return await self.operations.await_(started.id)
+
+    # -- workers and everything ----------------------------------------------------------------------------------------
+
+    def drain_worker(self, worker_id: int, *, by: str = "") -> str:
+        """It claims nothing more once this has answered; what it runs finishes. Ends with `resume_worker`, or with the worker."""
+        return self._run(holds.drain_worker(worker_id, by))
+
+    async def adrain_worker(self, worker_id: int, *, by: str = "") -> str:
+        return await self._arun(holds.drain_worker(worker_id, by))
+
+    def resume_worker(self, worker_id: int, *, by: str = "") -> str:
+        return self._run(holds.resume_worker(worker_id, by))
+
+    async def aresume_worker(self, worker_id: int, *, by: str = "") -> str:
+        return await self._arun(holds.resume_worker(worker_id, by))
+
+    def drain_all(self, *, by: str = "", reason: str = "") -> bool:
+        """Nothing starts in any lane once this has answered; what runs finishes. Lanes keep their own settings. False: it was
+        so already."""
+        return self._run(holds.drain_all(by, reason))
+
+    async def adrain_all(self, *, by: str = "", reason: str = "") -> bool:
+        return await self._arun(holds.drain_all(by, reason))
+
+    def resume_all(self, *, by: str = "") -> bool:
+        """Ends `drain_all`. Lanes that are drained themselves stay so."""
+        return self._run(holds.resume_all(by))
+
+    async def aresume_all(self, *, by: str = "") -> bool:
+        return await self._arun(holds.resume_all(by))
+
+    # -- lanes ---------------------------------------------------------------------------------------------------------
+
+    def freeze(
+        self, lanes: Sequence[str], *, by: str = "", reason: str = "", expires: float = 3600.0, timeout: float | None = None
+    ) -> AbstractContextManager[int]:
+        """`with app.freeze(["interactive", "books"], by="ann"):` the block begins when nothing runs there any more, and nothing
+        starts there until it ends, or `expires` seconds are over. `timeout`: how long to wait for running jobs."""
+        return self.freezes.hold(lanes, by=by, reason=reason, expires=expires, timeout=timeout)
+
+    def afreeze(
+        self, lanes: Sequence[str], *, by: str = "", reason: str = "", expires: float = 3600.0, timeout: float | None = None
+    ) -> AbstractAsyncContextManager[int]:
+        return self.freezes.ahold(lanes, by=by, reason=reason, expires=expires, timeout=timeout)
+
+    # -- what was done -------------------------------------------------------------------------------------------------
+
+    def audit_log(self, **filters: Any) -> list[AuditEntry]:
+        """Newest first. Filters: actor, act (`job.cancel`, or `job` for all acts on jobs), target (`job:17`), since, before, limit.
+
+        Pages: pass the last id of a page as `before` to get the next one.
+        """
+        return [audit_row(row) for row in self._run(listing(**filters))]
+
+    async def aaudit_log(self, **filters: Any) -> list[AuditEntry]:
+        return [audit_row(row) for row in await self._arun(listing(**filters))]
+
+
+def _answered(job_id: int, answer: str | None) -> str:
+    if answer is None:
+        raise JobNotFound(f"there is no job {job_id}")
+    return answer

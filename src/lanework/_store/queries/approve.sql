@@ -1,0 +1,1 @@
+select lanework.approve(%(id)s, %(hash)s, cast(%(limit)s as numeric), %(by)s)

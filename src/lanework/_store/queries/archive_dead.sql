@@ -1,0 +1,1 @@
+select lanework.archive_dead(%(filter)s::jsonb, %(by)s::text, %(reason)s::text)

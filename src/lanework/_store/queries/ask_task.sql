@@ -1,0 +1,1 @@
+select lanework.ask_task(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select name, bytes, command from lanework.bloated_indexes()

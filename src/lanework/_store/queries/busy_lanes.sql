@@ -1,0 +1,1 @@
+select lane, used from lanework.busy_lanes(%(lanes)s::text[], %(job)s::bigint)

@@ -1,0 +1,1 @@
+select lanework.carry_operations(%(id)s::bigint)

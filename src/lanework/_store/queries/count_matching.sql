@@ -1,0 +1,1 @@
+select lanework.count_matching(%(kind)s::text, %(filter)s::jsonb)

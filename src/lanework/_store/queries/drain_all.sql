@@ -1,0 +1,1 @@
+select lanework.drain_all(%(by)s::text, %(reason)s::text)

@@ -1,0 +1,1 @@
+select lanework.end_notification(%(id)s::uuid, %(error)s::text)

@@ -1,0 +1,1 @@
+select lanework.ensure_permits(%(names)s::text[], %(capacities)s::int[])

@@ -1,0 +1,1 @@
+select lanework.hint_events()

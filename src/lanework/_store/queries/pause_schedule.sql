@@ -1,0 +1,1 @@
+select lanework.pause_schedule(%(name)s::text, %(by)s::text, %(reason)s::text)

@@ -1,1 +1,0 @@
-select thing, removed from lanework.prune()

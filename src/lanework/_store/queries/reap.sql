@@ -1,0 +1,1 @@
+select count(*) from lanework.reap(%(worker)s::bigint)

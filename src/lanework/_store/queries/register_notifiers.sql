@@ -1,0 +1,1 @@
+select lanework.register_notifiers(%(notifiers)s::jsonb)

@@ -1,0 +1,1 @@
+select name, did from lanework.register_schedules(%(schedules)s::jsonb)

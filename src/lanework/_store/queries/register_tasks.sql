@@ -1,0 +1,1 @@
+select lanework.register_tasks(%(tasks)s::jsonb)

@@ -1,0 +1,1 @@
+select lanework.reject(%(id)s, %(reason)s, %(by)s)

@@ -1,0 +1,1 @@
+select lanework.release_permits(%(token)s::uuid)

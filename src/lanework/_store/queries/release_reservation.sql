@@ -1,0 +1,1 @@
+select lanework.release_reservation(%(id)s::uuid)

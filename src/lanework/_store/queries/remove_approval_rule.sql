@@ -1,0 +1,1 @@
+select lanework.remove_approval_rule(%(type)s, %(owner)s, %(by)s)

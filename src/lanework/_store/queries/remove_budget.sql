@@ -1,0 +1,1 @@
+select lanework.remove_budget(%(name)s::text, %(by)s::text)

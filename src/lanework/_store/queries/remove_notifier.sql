@@ -1,0 +1,1 @@
+select lanework.remove_notifier(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.remove_schedule(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.remove_task(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.reset_schedule(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.resume_all(%(by)s::text)

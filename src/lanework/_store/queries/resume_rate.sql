@@ -1,0 +1,1 @@
+select lanework.resume_rate(%(name)s::text, %(by)s::text)

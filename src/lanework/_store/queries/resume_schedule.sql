@@ -1,0 +1,1 @@
+select lanework.resume_schedule(%(name)s::text, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.resume_worker(%(worker)s::bigint, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.retry(%(id)s::bigint, %(by)s::text, make_interval(secs => %(max_age)s::float8))

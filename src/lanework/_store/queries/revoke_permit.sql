@@ -1,0 +1,1 @@
+select lanework.revoke_permit(%(token)s::uuid, %(by)s::text)

@@ -1,0 +1,1 @@
+select thing, count from lanework.run_task(%(name)s::text)

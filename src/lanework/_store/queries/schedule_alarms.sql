@@ -1,0 +1,1 @@
+select kind, name, what from lanework.schedule_alarms()

@@ -1,0 +1,1 @@
+select lanework.settle_reservation(%(id)s::uuid, %(actual)s::numeric)

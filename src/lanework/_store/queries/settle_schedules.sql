@@ -1,0 +1,1 @@
+select name, because from lanework.settle_schedules()

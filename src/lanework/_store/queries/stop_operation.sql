@@ -1,0 +1,1 @@
+select lanework.stop_operation(%(id)s::bigint, %(by)s::text)

@@ -1,0 +1,1 @@
+select lanework.subscribe(%(id)s::uuid, make_interval(secs => %(seconds)s))

@@ -1,0 +1,1 @@
+select lanework.thaw(%(freeze)s::bigint, %(by)s::text)

@@ -1,0 +1,1 @@
+delete from lanework.subscribers where id = %(id)s::uuid

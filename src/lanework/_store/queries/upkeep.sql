@@ -1,1 +1,0 @@
-select lanework.merge_rollups(), lanework.extend_history()

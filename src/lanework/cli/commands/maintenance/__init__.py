@@ -1,0 +1,1 @@
+"""`lanework maintenance …`"""

@@ -1,0 +1,20 @@
+"""`lanework schedules resume NAME`: goes on from now."""
+
+from __future__ import annotations
+
+import argparse
+
+from lanework.cli.output import say
+from lanework.cli.session import application, who
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", metavar="NAME", nargs="+")
+
+
+def run(options: argparse.Namespace) -> int:
+    with application(options) as app:
+        for name in options.names:
+            app.schedules.resume(name, by=who())
+            say(f"schedule {name} goes on")
+    return 0

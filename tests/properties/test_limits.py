@@ -1,0 +1,51 @@
+"""The machine of permits and budgets; and that it notices bugs that are planted in the engine."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.properties.limits_machine import LimitsMachine
+from tests.properties.test_machine import CHAOS, HUNT, MODERATE
+from tests.sql.conftest import Another
+from tests.sql.engine import Engine
+from tests.sql.proof import planted, wipe
+
+pytestmark = [pytest.mark.chaos] if CHAOS else []
+
+
+@pytest.fixture
+def connections(another: Another) -> list[Engine]:
+    return [another()]
+
+
+def drive(connections: list[Engine], how: settings) -> None:
+    run_state_machine_as_test(lambda: LimitsMachine(connections), settings=how)  # type: ignore[arg-type]  # any factory will do
+
+
+@pytest.mark.timeout(3600 if CHAOS else 120)
+def test_permits_and_budgets_keep_their_rules(connections: list[Engine]) -> None:
+    drive(connections, MODERATE)
+
+
+BUGS = {
+    "claims' holds are not counted": ("permit_left", "u.worker_id <> p_worker or u.source <> p_source", "u.worker_id <> p_worker"),
+    "tokens are not counted": ("permit_left", "h.expires_at > v_now", "false"),
+    "an expired token is renewed": ("renew_permits", "and h.expires_at > v_now", ""),
+    "the dead take permits": ("take_permits", "not lanework.living(p_worker, '{active,draining}')", "false"),
+    "a claim takes none": ("take_declared", "s.held + s.got", "s.held"),
+    "the dead keep their permits": ("free_permits", "where u.worker_id = p_worker returning", "where false returning"),
+    "the dead's money comes back": (
+        "settle_lost_reservations", "lanework.settle_reservation(i, null)", "lanework.release_reservation(i)"),
+    "reserved is not counted": ("budget_left", "s.spent + s.reserved", "s.spent"),
+}  # fmt: skip
+
+
+@pytest.mark.pg(18)
+@pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
+def test_the_machine_notices(connections: list[Engine], bug: tuple[str, str, str]) -> None:
+    with planted(connections[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup, psycopg.Error)):
+        drive(connections, HUNT)
+    wipe(connections[0])
