@@ -14,6 +14,12 @@ PG    ?= 18$(if $(wildcard /usr/lib/postgresql/15/bin/postgres),$(comma)15)
 CORE  := $(if $(findstring 18$(comma)15,$(PG)),-k 'not pg15 or ((sql or migrate or submit or transactions or lanes) and not (notice or inside or processes))')
 ARGS  ?=
 
+# What makes sense through a pooler: not the embedded server, not proxies, and not what only reads files.
+POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/test_submit.py \
+  tests/test_transactions.py tests/test_worker.py tests/test_process_pool.py tests/test_testing.py tests/inside \
+  tests/processes/test_kills.py tests/processes/test_endings.py tests/processes/test_stopping.py tests/processes/test_zombies.py \
+  tests/processes/test_lanes.py tests/processes/test_pooler.py
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check bench chaos clean
 
@@ -38,6 +44,9 @@ bench: $(READY) ## measure the engine with its peers beside it (ARGS=--quick for
 
 chaos: $(READY) ## the long fault-injection runs: kills, restarts, stopped processes
 	@LANEWORK_CHAOS=1 $(PY) -m pytest -m chaos --pg=$(PG) $(ARGS)
+	@if command -v pgbouncer >/dev/null || test -x /usr/sbin/pgbouncer; then \
+	  $(PY) -m pytest -m 'not chaos' --pg=18 --through=pgbouncer $(POOLED) $(ARGS); \
+	else echo 'make: pgbouncer is not installed; nothing was run through it' >&2; fi
 
 clean: ## remove the virtual environment, caches and build output
 	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .bench dist build

@@ -5,7 +5,9 @@
     pg, pg18, pg15    the session's server behind them, or one of that version; do not stop it
     private_server    a factory of servers of one's own, to stop, kill and restart
     data_folder       a temporary folder that an embedded server can use
+    pooled            the DSN of `database` through PgBouncer in transaction mode; skips where it is not installed
 
+`--through=pgbouncer` lets `database` itself go through it, for all tests.
 `--pg=15|18|all` (or `LANEWORK_TEST_PG`) says on which version; the default is 18. `@pytest.mark.pg(18)` pins a test.
 """
 
@@ -19,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests import servers
+from tests.pooler import Pooler, pooler, program
 from tests.servers import Databases, PrivateServer
 
 # The shared servers run with fsync off, for speed; what the engine does about that is tested where it matters.
@@ -30,11 +33,20 @@ for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     chosen = os.environ.get("LANEWORK_TEST_PG", "18")
+    parser.addoption("--through", choices=("pgbouncer",), help="reach the databases of tests through PgBouncer in transaction mode")
     parser.addoption("--pg", default=chosen, help="PostgreSQL to test on: 18, 15, 15,18 or all (default: 18)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "pg(*majors): run on these versions of PostgreSQL only, whatever --pg says")
+    config.addinivalue_line("markers", "direct(why): needs a session of its own on the server; left out with --through")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--through"):
+        for item in items:
+            if (mark := item.get_closest_marker("direct")) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"not through a pooler: {mark.args[0]}"))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -86,16 +98,50 @@ def pg15(_fleet: Callable[[int], Databases]) -> PrivateServer:
     return _fleet(15).server
 
 
+@pytest.fixture(scope="session")
+def _poolers() -> Iterator[Callable[[PrivateServer], Pooler]]:
+    """One per server and session, started by the first test that wants it."""
+    with ExitStack() as stack:
+        running: dict[int, Pooler] = {}
+
+        def before(server: PrivateServer) -> Pooler:
+            if program() is None:
+                pytest.skip("pgbouncer is not installed here")
+            if id(server) not in running:
+                running[id(server)] = stack.enter_context(pooler(server))
+            return running[id(server)]
+
+        yield before
+
+
 @pytest.fixture
-def database(databases: Databases) -> Iterator[str]:
+def way(request: pytest.FixtureRequest, databases: Databases, _poolers: Callable[[PrivateServer], Pooler]) -> Callable[[str], str]:
+    """From a direct DSN to the one that tests are given."""
+    if request.config.getoption("--through") is None:
+        return lambda dsn: dsn
+    return _poolers(databases.server).dsn
+
+
+@pytest.fixture
+def direct(databases: Databases) -> Iterator[str]:
     with databases.with_schema() as dsn:
         yield dsn
 
 
 @pytest.fixture
-def empty_database(databases: Databases) -> Iterator[str]:
+def database(direct: str, way: Callable[[str], str]) -> str:
+    return way(direct)
+
+
+@pytest.fixture
+def pooled(direct: str, databases: Databases, _poolers: Callable[[PrivateServer], Pooler]) -> str:
+    return _poolers(databases.server).dsn(direct)
+
+
+@pytest.fixture
+def empty_database(databases: Databases, way: Callable[[str], str]) -> Iterator[str]:
     with databases.empty() as dsn:
-        yield dsn
+        yield way(dsn)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -541,7 +541,7 @@ def test_the_screen_fits(crowd: int) -> None:
     worker = WorkerInfo(1, long * 2, "host", 1, "active", now, now, 99.0, ("a",) * 30, (), 2, False, None, None)
     seen = Snapshot(
         database=long * 2, version="18.1 (Debian)", now=now, leader=7, leader_name="x", completed_5min=10**6, failed_5min=10**5,
-        unserved=[long] * crowd, running_total=crowd, workers=[worker] * crowd,
+        counted_to=10_000, unserved=[long] * crowd, running_total=crowd, workers=[worker] * crowd,
         lanes=[Lane(f"{long}{n}", 3, 3, None, n % 2 == 0, 10**6, 10**5, 3, 7e5, ("a", "b")) for n in range(crowd)],
         running=[Running(10**9 + n, long * 2, "lane", 12, 9e4, 0.5, "日本語" * 40, "w", None) for n in range(crowd)],
     )  # fmt: skip
@@ -549,6 +549,18 @@ def test_the_screen_fits(crowd: int) -> None:
     assert len(lines) <= 24
     assert max(map(text.width, lines)) <= 80
     assert ("more" in "".join(lines)) == (crowd > 5)
+
+
+def test_status_counts_so_far_and_no_further(cli: Cli, submit: Callable[..., list[int]], sql: Callable[..., Any]) -> None:
+    submit(), submit("sleepy", run_at=timedelta(hours=1)), submit("double", session="s", count=2)
+    assert cli("status") == 0
+    assert re.search(r"^quick +0/1 +2 +\S+ s +0 +1 +no worker", cli.out, re.M), cli.out
+    assert re.search(r"^slow +0/1 +0 +1 +0 +no worker", cli.out, re.M), cli.out
+    many = "select min(id), 'approved' from lanework.job_types, generate_series(1, 10001) n group by n"
+    sql(f"insert into lanework.jobs (type_id, status) {many}")
+    assert cli("status") == 0 and re.search(r"^quick +0/1 +10,000\+ ", cli.out, re.M), cli.out
+    assert [cli.json("status")[name] for name in ("counted_to", "running_total")] == [10_000, 0]
+    assert {lane["name"]: lane["waiting"] for lane in cli.json("status")["lanes"]}["quick"] == 10_000
 
 
 # -- config --------------------------------------------------------------------------------------------------------------

@@ -208,6 +208,7 @@ def test_cancel_of_waiting_jobs_is_final_and_told_apart(app: Lanework, echo: Job
 # -- hints -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.direct("it listens")
 def test_a_hint_cut_off_by_the_end_of_its_loop_does_not_silence_the_process(
     app: Lanework, echo: Job[[Any], Any], database: str
 ) -> None:
@@ -286,6 +287,7 @@ def test_a_closed_application_opens_again(app: Lanework, echo: Job[[Any], Any], 
     assert echo.submit(2).id > first.id
 
 
+@pytest.mark.direct("it ends the backends of its own connections")
 def test_connections_are_bounded_and_one_that_broke_is_replaced(app: Lanework, echo: Job[[Any], Any], database: str) -> None:
     # Red without the look at an idle connection's socket before it is used: the submit would fail.
     threads = [threading.Thread(target=echo.submit, args=[n]) for n in range(16)]

@@ -36,6 +36,7 @@ OUTPUT = {
     r"notes \[\('attempt 1 was here',\), \('attempt 2 was here',\)\]\n",
     "fan_out.py": r"\{'pages': 3, 'words': 6\}\n\{'pages': 2, 'words': 3\}\nLW-312 \w+ - .*1 of its children did not complete.*\n"
     r"page\[0\] completed 2\npage\[1\] failed None\npage\[2\] completed 1\n",
+    "fair_lane.py": r"no_worker: no worker is alive → lanework worker module:app\nada was number [12] of 21\nlane: \w+\n",
     "fenced_service.py": r"version 1, 1 write in 2 attempts\n409: a lower fence is refused; the document is still 'first text'\n",
     "in_process.py": r"Hello, Ada!\n",
     "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"

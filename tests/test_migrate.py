@@ -143,6 +143,7 @@ def test_no_lock_and_no_transaction_stays_behind(empty_database: str, folder: Wr
         assert connection.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
+@pytest.mark.direct("it sets limits per session")
 def test_ten_at_once_apply_each_file_once(empty_database: str, folder: Write) -> None:
     # Every file fails if it runs twice. The index waits for every snapshot in the database: one that waited for the
     # lock inside a statement would wait for the index, and the index for it.
@@ -183,6 +184,7 @@ def test_ten_processes_at_once(empty_database: str, folder: Write) -> None:
     assert [process.returncode for process in crowd] == [0] * 10
 
 
+@pytest.mark.direct("it sets limits per session")
 def test_the_limits_of_a_session_do_not_end_a_migration(empty_database: str, folder: Write) -> None:
     with psycopg.connect(empty_database, autocommit=True, options="-c statement_timeout=50ms") as connection:
         assert migrate.apply(connection, schema="s", folder=folder(one="select pg_sleep(0.2)"))

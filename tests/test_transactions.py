@@ -169,6 +169,7 @@ def test_the_wrong_twin_says_which_one_is_right(database: str, app: Lanework, ec
     asyncio.run(main())
 
 
+@pytest.mark.direct("it is about hints")
 def test_a_commit_wakes_a_worker_that_polls_rarely(database: str, app: Lanework, echo: Echo) -> None:
     # Red with no hint after submit or submit_many, and with the hint of a session sent at once or at the release of a savepoint.
     # (A SQLAlchemy connection's `commit` event comes before the commit: it is not the moment for a hint.)

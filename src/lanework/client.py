@@ -32,6 +32,7 @@ from lanework._store import approvals as store
 from lanework._store import callers, submits
 from lanework._store.dead import retry
 from lanework._store.events import event_horizon
+from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
@@ -47,6 +48,7 @@ from lanework.context import Context, inside
 from lanework.dead import Dead
 from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, JobRunning, LaneworkError, WouldDeadlock
 from lanework.events import Event, apages, pages, position
+from lanework.explanations import Explanation
 from lanework.freezes import Freezes
 from lanework.handlers import Handler, Handlers, Payloads
 from lanework.hooks import H, Hooks, Kind
@@ -327,6 +329,13 @@ class Lanework(Acts, Declares):
     async def aworkers(self, *, ended: bool = False) -> builtins.list[WorkerInfo]:
         return [worker_row(row) for row in await self._arun(workers(ended=ended))]
 
+    def explain(self, job_id: int) -> Explanation:
+        """The one reason why it is not running now, and what would change it."""
+        return self._run(explain(job_id))
+
+    async def aexplain(self, job_id: int) -> Explanation:
+        return await self._arun(explain(job_id))
+
     # -- watching ------------------------------------------------------------------------------------------------------
 
     def events(
@@ -445,6 +454,7 @@ class Lanework(Acts, Declares):
             "workers": living,
             "leader": leader,
             "unserved_types": [{"type": kind, "lane": lane} for kind, lane in unserved],
+            "polling_only": any(worker["state"] == "running" and not worker["listening"] for worker in here),
             "events": _horizon(horizon),
             "alarms": [{"kind": kind, "name": name, "what": what} for kind, name, what in alarms],
             "here": here,

@@ -11,8 +11,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from lanework._store import lanes as store
+from lanework._store.explanations import explain_lane
 from lanework._store.verb import Row, Verb
 from lanework.errors import ConfigError, InvalidLane, LaneNotFound
+from lanework.explanations import Brake
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
@@ -24,9 +26,10 @@ BOUNDS: dict[str, tuple[int, int, bool]] = {
     "poll_interval_ms": (50, 120_000, False),
     "stale_timeout_minutes": (1, 1440, False),
 }
+FLAGS = ("enabled", "fair")
 _NAME = re.compile(r"[a-z][a-z0-9_.-]{0,62}")
 _ENVIRONMENT = re.compile(
-    r"LANEWORK_LANE_([A-Z0-9_]+?)_(MAX_SLOTS|SLOTS|WORKER_SLOTS|POLL_INTERVAL_MS|STALE_TIMEOUT_MINUTES|ENABLED)"
+    r"LANEWORK_LANE_([A-Z0-9_]+?)_(MAX_SLOTS|SLOTS|WORKER_SLOTS|POLL_INTERVAL_MS|STALE_TIMEOUT_MINUTES|ENABLED|FAIR)"
 )
 
 
@@ -38,6 +41,7 @@ class LaneInfo:
     worker_slots            jobs at once in one process; None: no limit of its own
     poll_interval_ms        how long a waiting job may go unnoticed if its hint is lost
     stale_timeout_minutes   a job that reports progress and reports none for so long is stopped
+    fair                    its owners take turns, whatever one of them has queued
     held_by                 what else keeps its jobs from starting: freezes, and a drain of everything
     """
 
@@ -52,6 +56,7 @@ class LaneInfo:
     set_by: str
     running: int
     held_by: tuple[str, ...] = ()
+    fair: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +92,19 @@ class Lanes:
         return _change(name, await self._app._arun(_set(name, values, by, create=True)))
 
     def set(self, name: str, *, by: str = "operator", **values: Any) -> LaneChange:
-        """Changes what is given: max_slots, worker_slots, poll_interval_ms, stale_timeout_minutes, enabled, job_types."""
+        """Changes what is given: max_slots, worker_slots, poll_interval_ms, stale_timeout_minutes, enabled, fair,
+        job_types."""
         return _change(name, self._app._run(_set(name, values, by, create=False)))
 
     async def aset(self, name: str, *, by: str = "operator", **values: Any) -> LaneChange:
         return _change(name, await self._app._arun(_set(name, values, by, create=False)))
+
+    def explain(self, name: str) -> Brake:
+        """The one reason why it does not start more than it does."""
+        return self._app._run(explain_lane(name))
+
+    async def aexplain(self, name: str) -> Brake:
+        return await self._app._arun(explain_lane(name))
 
     def drain(self, name: str, *, by: str = "operator") -> LaneChange:
         """Nothing more starts; running jobs finish."""
@@ -115,7 +128,7 @@ class Lanes:
 
 
 def _row(row: Row) -> LaneInfo:
-    fields = [row[0], tuple(row[1]), *row[2:10], tuple(row[10])]
+    fields = [row[0], tuple(row[1]), *row[2:10], tuple(row[10]), row[11]]
     return LaneInfo(*fields)
 
 
@@ -148,14 +161,14 @@ def check(name: str, values: Mapping[str, Any]) -> None:
     for field, value in values.items():
         if field in BOUNDS:
             _check_number(field, value, *BOUNDS[field])
-        elif field == "enabled":
+        elif field in FLAGS:
             if not isinstance(value, bool):
-                raise InvalidLane(f"enabled: expected true or false, got {value!r}", field=field)
+                raise InvalidLane(f"{field}: expected true or false, got {value!r}", field=field)
         elif field == "job_types":
             if not isinstance(value, (list, tuple)) or not all(isinstance(item, str) for item in value):
                 raise InvalidLane(f"job_types: expected a list of names, got {value!r}", field=field)
         else:
-            known = ", ".join((*BOUNDS, "enabled", "job_types"))
+            known = ", ".join((*BOUNDS, *FLAGS, "job_types"))
             raise InvalidLane(f"{field}: a lane has no such setting; it has {known}", field=field)
 
 
@@ -185,7 +198,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> dict[str, dict
 
 def _parse(key: str, text: str, field: str) -> Any:
     word = text.strip().lower()
-    if field == "enabled":
+    if field in FLAGS:
         if word not in ("on", "off", "true", "false", "1", "0"):
             raise ConfigError(f"{key}: expected on or off, got {text!r}")
         return word in ("on", "true", "1")

@@ -7,6 +7,7 @@ import contextlib
 import logging
 import os
 import socket
+import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from types import TracebackType
@@ -140,7 +141,11 @@ class Worker:
         self.worker_id = await self.keeper.run(
             start_worker(
                 name=self.name, host=socket.gethostname(), pid=os.getpid(), ttl=self.settings.expiry,
-                lanes=self.lane_names or [], types=list(self._types), info={"max_jobs": self.settings.max_jobs},
+                lanes=self.lane_names or [], types=list(self._types),
+                info={
+                    "max_jobs": self.settings.max_jobs, "connections": self.settings.connections, "clock": time.time(),
+                    "versions": self._versions,
+                },
             )
         )  # fmt: skip
         self.guard.hello(self.worker_id)

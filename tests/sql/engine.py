@@ -29,16 +29,19 @@ class Claim(NamedTuple):
 
 
 class Range(NamedTuple):
-    """A piece of the claim index: one type from a position (exclusive) up to a rank (exclusive)."""
+    """A piece of the claim index: one type from a position (exclusive) up to a rank (exclusive). Of a plain lane, unless turns are
+    given."""
 
     type: int
     after: tuple[int, datetime, int] = TOP
     below: int = 32768
     version: int = 1
+    turn: int = 0
+    below_turn: int = 0
 
 
 def connect(dsn: str, **options: Any) -> Connection:
-    return psycopg.connect(dsn, autocommit=True, row_factory=dict_row, **options)
+    return psycopg.connect(dsn, autocommit=True, row_factory=dict_row, prepare_threshold=None, **options)
 
 
 def columns(claims: Iterable[Claim]) -> tuple[list[int], list[int], list[uuid.UUID]]:
@@ -118,17 +121,18 @@ class Engine:
         capped: Mapping[int, int] | None = None,
         done: Sequence[Claim] | None = None,
     ) -> list[dict[str, Any]]:
-        ranges = [t if isinstance(t, Range) else Range(t) for t in types]
+        ranges = [t if isinstance(t, Range) else Range(t, turn=-(2**31)) for t in types]
         capped = capped or {}
         ended = (None, None, None, None) if done is None else (*columns(done), ["null"] * len(done))
         return self.rows(
             """select * from lanework.complete_and_claim(
-                %s, %s, %s, %s, %s, %s, %s, %s::int[], %s::int[], %s::int[], %s::smallint[], %s::smallint[],
-                %s::timestamptz[], %s::bigint[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[])""",
+                %s, %s, %s, %s, %s, %s, %s, %s::int[], %s::int[], %s::int[], %s::smallint[], %s::int[], %s::smallint[],
+                %s::timestamptz[], %s::bigint[], %s::int[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[])""",
             worker, lane, call or next(numbers), no or next(numbers), claim_id or uuid.uuid4(), want, used,
             list(capped), list(capped.values()),
-            [r.type for r in ranges], [r.version for r in ranges], [r.after[0] for r in ranges],
-            [r.after[1] for r in ranges], [r.after[2] for r in ranges], [r.below for r in ranges], *ended,
+            [r.type for r in ranges], [r.version for r in ranges], [r.turn for r in ranges], [r.after[0] for r in ranges],
+            [r.after[1] for r in ranges], [r.after[2] for r in ranges], [r.below_turn for r in ranges],
+            [r.below for r in ranges], *ended,
         )  # fmt: skip
 
     def completed(self, worker: int, *claims: Claim, result: Any = None) -> int:

@@ -38,7 +38,8 @@ declare
 begin
     if tg_op = 'DELETE' then r := old; else r := new; end if;
     -- another place in the queue is no other state
-    if tg_op = 'UPDATE' and old.rank <> new.rank and (old.status, old.attempt, old.tries_used) = (new.status, new.attempt, new.tries_used) then
+    if tg_op = 'UPDATE' and (old.rank, old.turn) <> (new.rank, new.turn)
+       and (old.status, old.attempt, old.tries_used) = (new.status, new.attempt, new.tries_used) then
         return null;
     end if;
     insert into proof.history (
@@ -215,7 +216,7 @@ declare
 begin
     foreach t in array array['jobs', 'jobs_done', 'jobs_failed', 'keys', 'claims', 'lane_use', 'type_use', 'stops', 'progress',
                              'checkpoints', 'attempts', 'logs', 'rollups', 'error_rollups', 'silent_kinds', 'subscribers', 'workers', 'job_types',
-                             'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
+                             'turns', 'steps', 'item_errors', 'children', 'families', 'waits', 'job_blobs', 'blobs',
                              'approval_rules', 'estimating', 'estimates', 'spending', 'approval_requests', 'approvals', 'edits',
                              'redrives', 'redriven', 'error_rules', 'notifiers', 'outbox', 'notified', 'notifications',
                              'operations', 'drains', 'freezes', 'audit_log', 'events', 'schedules', 'ticks', 'maintenance_runs',

@@ -54,11 +54,11 @@ def test_a_batch_does_not_overtake_a_type_that_has_more(engine: Engine) -> None:
     """One job of one type, many old ones of another, few newer ones of many: the newer ones wait, however the batch is put
     together."""
     lane, worker = engine.lane("l", None), engine.worker()
-    types = [engine.type(f"t{n}", "l") for n in range(6)]
-    old = [engine.enqueue("t1"), *(engine.enqueue("t0") for _ in range(10))]
-    for n in range(2, 6):
+    types = [engine.type(f"t{n}", "l") for n in range(40)]
+    old = [engine.enqueue("t1"), *(engine.enqueue("t0") for _ in range(50))]
+    for n in range(2, 40):
         engine.enqueue(f"t{n}")
-    got = [c.id for c in engine.claim(worker, lane, *types, want=6)]
+    got = [c.id for c in engine.claim(worker, lane, *types, want=40)]
     assert got and sorted(got) == old[: len(got)]
 
 

@@ -102,9 +102,9 @@ class Table:
         capped = [kind for kind in kinds if kind == self.kinds[2]]
         return self.pages(
             """select * from lanework.claim(%s, %s, %s, %s, gen_random_uuid(), 10, 0, %s::int[], %s::int[],
-                   %s::int[], %s::smallint[], %s::smallint[], %s::timestamptz[], %s::bigint[], %s::int[])""",
+                   %s::int[], %s::smallint[], %s::int[], %s::smallint[], %s::timestamptz[], %s::bigint[], %s::int[], %s::int[])""",
             self.worker, self.lane, next(numbers), next(numbers), capped, [0] * len(capped),
-            kinds, [1] * n, [TOP[0]] * n, [TOP[1]] * n, [0] * n, [40000] * n)  # fmt: skip
+            kinds, [1] * n, [-(2**31)] * n, [TOP[0]] * n, [TOP[1]] * n, [0] * n, [2**31 - 1] * n, [40000] * n)  # fmt: skip
 
     def _columns(self) -> tuple[list[int], list[int], list[uuid.UUID]]:
         claims = self.claims(self.worker)

@@ -20,6 +20,7 @@ class Claimed(NamedTuple):
     fence: int
     tries_used: int
     version: int
+    turn: int
     rank: int
     suspect: bool
     past: bool
@@ -30,13 +31,15 @@ class Claimed(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Parts of the claim index to look at: after a position, up to a rank."""
+    """Parts of the claim index to look at: after a position, up to a turn and rank."""
 
     types: list[int]
     versions: list[int]
+    turns: list[int]
     ranks: list[int]
     ats: list[Any]
     ids: list[int]
+    below_turns: list[int]
     belows: list[int]
 
 
@@ -67,7 +70,8 @@ def cycle(
     return verb(
         "complete_and_claim", _cycle, worker=worker, lane=lane, call=call, no=no, claim=claim, want=want, used=used,
         capped=array(capped), capped_used=array(capped_used), types=array(ranges.types), versions=array(ranges.versions),
-        ranks=array(ranges.ranks), ats=ranges.ats, ids=array(ranges.ids), belows=array(ranges.belows),
+        turns=array(ranges.turns), ranks=array(ranges.ranks), ats=ranges.ats, ids=array(ranges.ids),
+        below_turns=array(ranges.below_turns), belows=array(ranges.belows),
         done=ids, done_attempts=attempts, done_claims=claims, done_results=results,
         limits=None if limits is None else json.dumps(limits),
     )  # fmt: skip

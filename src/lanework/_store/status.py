@@ -19,7 +19,7 @@ class Overview(NamedTuple):
 
 
 class Queue(NamedTuple):
-    """What a lane has in it. `oldest` is how many seconds its oldest claimable job has waited."""
+    """What a lane has in it. `oldest` is how many seconds its oldest claimable job has waited; `brake`: what holds it."""
 
     lane: str
     waiting: int
@@ -27,6 +27,7 @@ class Queue(NamedTuple):
     blocked: int
     running: int
     oldest: float | None
+    brake: str
 
 
 class Running(NamedTuple):
@@ -82,13 +83,9 @@ def overview() -> Verb[Overview]:
     return verb("status_overview", lambda found: Overview._make(found[0]))
 
 
-def queues() -> Verb[list[Queue]]:
-    return verb("status_queues", lambda found: [_queue(row) for row in found])
-
-
-def _queue(row: Row) -> Queue:
-    waiting, delayed, blocked, running = (n or 0 for n in row[1:5])
-    return Queue(row[0], waiting, delayed, blocked, running, row[5])
+def queues(most: int) -> Verb[list[Queue]]:
+    """Counted up to `most` of each kind."""
+    return verb("status_queues", lambda found: [Queue._make(row) for row in found], most=most)
 
 
 def running(limit: int) -> Verb[list[Running]]:
@@ -122,6 +119,48 @@ def violations(check: str, limit: int) -> Verb[list[Violation]]:
 def counts() -> Verb[Row]:
     """(live, running, finished, failed, workers)."""
     return verb("verify_counts", lambda found: found[0])
+
+
+def unserved_lanes() -> Verb[list[str]]:
+    """Lanes with job types that no living worker serves, while others are served."""
+    return verb("doctor_unserved_lanes", lambda found: [row[0] for row in found])
+
+
+def default_lane() -> Verb[list[Row]]:
+    """(slots, its job types) of the lane `default`, if anything waits there."""
+    return verb("doctor_default_lane", rows)
+
+
+def notifiers() -> Verb[list[Row]]:
+    """Notifiers whose messages do not arrive: (name, given up, tried in vain so far, last error)."""
+    return verb("doctor_notifiers", rows)
+
+
+def clocks() -> Verb[list[Row]]:
+    """(worker, name, seconds by which the server's clock was ahead of its machine's when it started)."""
+    return verb("doctor_clocks", rows)
+
+
+def pools() -> Verb[list[Row]]:
+    """(worker, name, connections that its jobs share, jobs that it may run at once)."""
+    return verb("doctor_pools", rows)
+
+
+class Pool(NamedTuple):
+    """Connections by what they are for, as the server sees them."""
+
+    name: str
+    open: int
+    busy: int
+
+
+def connections() -> Verb[list[Pool]]:
+    return verb("doctor_connections", lambda found: [Pool._make(row) for row in found])
+
+
+def limits() -> Verb[Row]:
+    """(role, has a statement_timeout, has an idle_in_transaction_session_timeout, isolation): what holds without our settings."""
+    return verb("doctor_limits", lambda found: found[0])
 
 
 def closed_lanes() -> Verb[list[Row]]:

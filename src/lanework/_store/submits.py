@@ -47,27 +47,41 @@ def seconds(value: timedelta | float | None) -> float | None:
 
 
 class Bulk(NamedTuple):
-    """What a bulk submit knows before it copies: its ids, and the columns that all its rows share."""
+    """What a bulk submit knows before it copies: its ids, its turns in a fair lane, and the columns that all its rows share."""
 
     ids: Sequence[int]
+    turns: Sequence[int]
     lane: str
     columns: str
 
 
 def prepare_bulk(handler: Handler, count: int, options: Options) -> Verb[Bulk]:
     def decode(found: list[Row]) -> Bulk:
-        first, ids, type_id, lane, priority, max_tries, now, deadline, later, run_at = found[0]
+        first, ids, type_id, lane, fair_lane, turn, priority, max_tries, now, deadline, later, run_at = found[0]
         rank = -(priority if options.priority is None else options.priority)
         status, when = ("scheduled", run_at) if later else ("approved", None)
         session, blocked_on = options.session, None
         if session is not None:
             status, blocked_on = "blocked", "session"
         tries = options.max_tries or max_tries
-        shared = [now, when, deadline, status, type_id, rank, handler.version, tries, options.owner, session, blocked_on]
+        shared = [
+            now, when, deadline, status, type_id, fair_lane or None, rank, handler.version, tries,
+            options.owner, session, blocked_on,
+        ]  # fmt: skip
         columns = "\t".join(map(_field, shared))
-        return Bulk(ids or range(first, first + count), lane, f"\t{columns}\t{_array(options.tags)}\t")
+        turns = _turns(turn if status == "approved" else 0, count)
+        return Bulk(ids or range(first, first + count), turns, lane, f"\t{columns}\t{_array(options.tags)}\t")
 
-    return verb("prepare_bulk", decode, type=handler.name, count=count, max_age=seconds(options.max_age), **_when(options))
+    return verb(
+        "prepare_bulk", decode, type=handler.name, count=count, owner=options.owner, priority=options.priority,
+        max_age=seconds(options.max_age), **_when(options),
+    )  # fmt: skip
+
+
+def _turns(first: int, count: int) -> Sequence[int]:
+    if first == 0:
+        return [0] * count
+    return range(first, first + count) if first + count <= 0 else [-1] * count
 
 
 def _field(value: object) -> str:
@@ -85,11 +99,11 @@ def _array(tags: Sequence[str] | None) -> str:
 
 def blocks(bulk: Bulk, payloads: Iterable[str]) -> Iterator[bytes]:
     """The rows as COPY reads them. JSON has no raw tab or line end; only its backslashes need another one."""
-    rows = zip(bulk.ids, payloads, strict=True)
+    rows = zip(bulk.ids, bulk.turns, payloads, strict=True)
     columns = bulk.columns
     while part := [
-        f"{id}{columns}{payload.replace(BACKSLASH, TWO) if BACKSLASH in payload else payload}\n"
-        for id, payload in islice(rows, COPY_BLOCK)
+        f"{id}\t{turn}{columns}{payload.replace(BACKSLASH, TWO) if BACKSLASH in payload else payload}\n"
+        for id, turn, payload in islice(rows, COPY_BLOCK)
     ]:
         yield "".join(part).encode()
 

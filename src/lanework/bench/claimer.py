@@ -13,8 +13,8 @@ import psycopg
 from lanework._store import claims, workers
 from lanework._store.verb import Verb, run
 
-TOP = (-32768, datetime(1, 1, 2, tzinfo=UTC), 0)
-BELOW = 32768
+TOP = (-(2**31), -32768, datetime(1, 1, 2, tzinfo=UTC), 0)
+BELOW_TURN, BELOW = 1, 32767
 
 
 class Claimer:
@@ -54,7 +54,7 @@ class Claimer:
         if not claimed:
             raise RuntimeError(f"claim {self._no} of {want} jobs found none")
         for job in claimed:
-            self._positions[job.type_id] = max(self._positions[job.type_id], (job.rank, job.created_at, job.id))
+            self._positions[job.type_id] = max(self._positions[job.type_id], (job.turn, job.rank, job.created_at, job.id))
         return elapsed * 1000 * want / len(claimed)
 
     def close(self) -> None:
@@ -62,8 +62,8 @@ class Claimer:
 
     def _verb(self, want: int) -> Verb[claims.Cycle]:
         self._no += 1
-        ranks, ats, ids = (list(column) for column in zip(*self._positions.values(), strict=True))
+        turns, ranks, ats, ids = (list(column) for column in zip(*self._positions.values(), strict=True))
         count = len(self._positions)
-        ranges = claims.Ranges(list(self._positions), [1] * count, ranks, ats, ids, [BELOW] * count)
+        ranges = claims.Ranges(list(self._positions), [1] * count, turns, ranks, ats, ids, [BELOW_TURN] * count, [BELOW] * count)
         mine = {"worker": self._worker, "lane": self._lane, "call": self._no, "no": self._no, "claim": uuid4()}
         return claims.cycle(**mine, want=want, used=0, capped=[], capped_used=[], ranges=ranges, done=[])

@@ -27,6 +27,7 @@ ROWS = {
     "executors": "thread_per_s",
     "types": "claim_1_types_ms",
     "inside": "step_p50_ms",
+    "fair": "fair_ratio",
     "permits": "permit_p50_ms",
 }
 

@@ -38,6 +38,7 @@ GROUPS = {
     "jobs": {
         "list": "jobs, newest first",
         "show": "all about one or more jobs",
+        "explain": "why a job is not running now, and what would change it",
         "logs": "what a job has written",
         "wait": "wait until jobs have ended",
         "cancel": "cancel jobs, by id or by filter",
@@ -58,6 +59,7 @@ GROUPS = {
     "lanes": {
         "list": "lanes with their slots and types",
         "add": "create a lane",
+        "explain": "what keeps a lane from starting more",
         "set": "change a lane; acts within one poll",
         "drain": "start nothing more in a lane, or anywhere; running jobs finish",
         "resume": "start jobs in a lane, or everywhere, again",

@@ -8,11 +8,20 @@ from typing import Any, Generic, TypeVar
 
 from lanework._store.status import Running
 from lanework.cli.output import Column, table
-from lanework.cli.snapshot import Lane, Snapshot
+from lanework.cli.snapshot import COUNTED, Lane, Snapshot
 from lanework.cli.text import STATUS_COLOURS, age, bar, clip, count, paint, safe, width
 from lanework.reports import WorkerInfo
 
 T = TypeVar("T")
+#: What holds a lane, in a word; `lanework lanes explain` says more.
+BRAKES = {
+    "no_worker": "no worker", "unserved": "no worker", "workers_full": "workers full", "type_full": "types full",
+    "frozen": "frozen", "all_drained": "drained",
+}  # fmt: skip
+
+
+def number(count: int) -> str:
+    return f"{count:,}" if count < COUNTED else f"{COUNTED:,}+"
 
 
 def lane_state(lane: Lane) -> str:
@@ -20,16 +29,18 @@ def lane_state(lane: Lane) -> str:
         return "drained"
     if lane.max_slots == 0 or lane.worker_slots == 0:
         return "no slots"
-    return "full" if lane.max_slots is not None and lane.used >= lane.max_slots else "open"
+    if lane.max_slots is not None and lane.used >= lane.max_slots:
+        return "full"
+    return BRAKES.get(lane.brake, "open")
 
 
 LANES: list[Column[Lane]] = [
     Column("LANE", lambda it: it.name, flexible=True),
     Column("SLOTS", lambda it: f"{it.used}/{'∞' if it.max_slots is None else it.max_slots}", right=True),
-    Column("WAITING", lambda it: f"{it.waiting:,}", right=True),
+    Column("WAITING", lambda it: number(it.waiting), right=True),
     Column("OLDEST", lambda it: age(it.oldest), right=True),
-    Column("DELAYED", lambda it: f"{it.delayed:,}", right=True),
-    Column("BLOCKED", lambda it: f"{it.blocked:,}", right=True),
+    Column("DELAYED", lambda it: number(it.delayed), right=True),
+    Column("BLOCKED", lambda it: number(it.blocked), right=True),
     Column("STATE", lane_state, flexible=True, colour=lambda it: STATUS_COLOURS.get(lane_state(it), "")),
 ]
 RUNNING: list[Column[Running]] = [

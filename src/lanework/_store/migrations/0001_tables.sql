@@ -34,6 +34,7 @@ create table lanework.lanes (
     poll_interval_ms int not null default 5000 check (poll_interval_ms between 50 and 120000),
     stale_timeout_minutes int not null default 30 check (stale_timeout_minutes between 1 and 1440),
     enabled boolean not null default true,
+    fair boolean not null default false,
     set_by text not null default 'code',
     updated_at timestamptz not null default lanework.now()
 );
@@ -53,6 +54,8 @@ create table lanework.job_types (
     never_stale boolean not null default false,
     reports_progress boolean not null default false,
     concurrency int check (concurrency between 0 and 10000),
+    fair_lane int not null default 0, -- the fair lane whose turns its waiting jobs carry; 0: none
+    mixed boolean not null default false, -- some of them may still carry those of another lane
     -- who needs an approval, as code says; operators' rules come before it
     approval text not null default 'never' check (approval in ('always', 'never', 'above')),
     approval_above numeric check (approval_above >= 0),
@@ -69,6 +72,7 @@ create index on lanework.job_types (lane);
 
 -- Eight-byte columns first: the row is copied by every claim and finish, and padding is copied too.
 -- `rank` is -priority: all columns of the claim index ascend, so that one row comparison is an index condition.
+-- `turn` is the place of a claimable job in a fair lane, below 0 (see 0021); 0 in plain lanes, and for jobs that have none yet.
 create table lanework.jobs (
     id bigint not null default nextval('lanework.job_ids'),
     created_at timestamptz not null default lanework.now(),
@@ -83,6 +87,7 @@ create table lanework.jobs (
     type_id int not null,
     attempt int not null default 0,
     lane_id int,
+    turn int not null default 0 check (turn <= 0),
     rank smallint not null default 0,
     version smallint not null default 1,
     max_tries smallint not null default 3,
@@ -106,7 +111,7 @@ create table lanework.jobs (
     autovacuum_analyze_scale_factor = 0.05
 );
 alter table lanework.jobs add primary key (id);
-create index jobs_claim on lanework.jobs (type_id, rank, created_at, id) where status = 'approved';
+create index jobs_claim on lanework.jobs (type_id, turn, rank, created_at, id) where status = 'approved';
 create index jobs_due on lanework.jobs (run_at, id) where status = 'scheduled';
 -- A session's jobs run one at a time: this is the last guard of that, whoever promotes. A job that waits for its children
 -- holds its session.

@@ -59,6 +59,7 @@ declare
     v_now timestamptz := lanework.now();
     v_id bigint;
     v_hash bytea;
+    v_status lanework.job_status;
 begin
     select * into t from lanework.job_types j where j.name = enqueue.type;
     if not found then
@@ -115,12 +116,17 @@ begin
     if continues is not null then -- before the job: an estimate finds them too
         perform lanework.inherit_steps(v_id, continues, from_step);
     end if;
+    v_status := lanework.first_status(run_at, session, v_now);
     insert into lanework.jobs (
-        id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, tags, payload, session, blocked_on, continues)
+        id, created_at, run_at, deadline, status, type_id, lane_id, turn, rank, version, max_tries, owner, tags, payload, session,
+        blocked_on, continues)
     values (
         v_id, v_now, case when run_at > v_now then run_at end,
         v_now + coalesce(max_age, make_interval(secs => t.max_age_s)),
-        lanework.first_status(run_at, session, v_now), t.id, -coalesce(priority, t.priority), version,
+        v_status, t.id, nullif(t.fair_lane, 0),
+        case when t.fair_lane = 0 or v_status <> 'approved' then 0
+            else lanework.next_turn(t.fair_lane, enqueue.owner, -coalesce(priority, t.priority)) end,
+        -coalesce(priority, t.priority), version,
         coalesce(max_tries, t.max_tries), owner, tags, payload, session, case when session is not null then 'session' end, continues);
     if hint then
         perform lanework.hint(coalesce('@' || session, t.lane));
@@ -141,13 +147,19 @@ $$;
 
 -- Bulk submits reserve their ids first, so that their handles are known before the rows are copied. `ids` is null when they
 -- follow each other from `first` on, as they do unless somebody submits at the same moment.
-create function lanework.prepare_bulk(p_type text, p_count int)
-returns table (first bigint, ids bigint[], type_id int, lane text, priority smallint, max_tries smallint, max_age_s double precision, now timestamptz)
+-- `turn` is the first one's place in a fair lane; each of the following has the next.
+create function lanework.prepare_bulk(p_type text, p_count int, p_owner text default null, p_priority int default null)
+returns table (
+    first bigint, ids bigint[], type_id int, lane text, fair_lane int, turn int, priority smallint, max_tries smallint,
+    max_age_s double precision, now timestamptz
+)
 language plpgsql as $$
 #variable_conflict use_column
 begin
     return query
-        select r.low, case when r.high - r.low + 1 <> p_count then r.ids end, t.id, t.lane, t.priority, t.max_tries, t.max_age_s, lanework.now()
+        select r.low, case when r.high - r.low + 1 <> p_count then r.ids end, t.id, t.lane, t.fair_lane,
+               case when t.fair_lane = 0 then 0 else lanework.next_turn(t.fair_lane, p_owner, -coalesce(p_priority, t.priority)) end,
+               t.priority, t.max_tries, t.max_age_s, lanework.now()
         from lanework.job_types t
         cross join (
             select min(x) as low, max(x) as high, array_agg(x) as ids

@@ -75,20 +75,21 @@ begin
         from lanework.job_types t where t.id = p_type);
 end $$;
 
--- Claims up to p_want jobs of one lane for one worker, in the order priority, created_at, id.
+-- Claims up to p_want jobs of one lane for one worker, in the order turn, priority, created_at, id.
 --
 -- The lane's lock is held until the answer is sent, so the answer is small whatever the jobs carry: tiny payloads come with
 -- it, all others (and those of jobs with a past: a checkpoint, steps, children) are fetched after the commit.
 --
 -- p_used      bodies this worker has in the lane now; p_capped/p_capped_used the same for types with a limit of their own
--- p_type …    ranges of the claim index to look at, each from a remembered position (exclusive) up to a rank (exclusive):
+-- p_type …    ranges of the claim index to look at, each from a remembered position (exclusive) up to a turn and rank (exclusive):
 --             what lies before a position was claimed already and may be dead rows that a snapshot keeps alive
 create function lanework.claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int,
     p_capped int[], p_capped_used int[],
-    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[], p_limits jsonb default null
+    p_type int[], p_version smallint[], p_turn int[], p_rank smallint[], p_at timestamptz[], p_id bigint[],
+    p_below_turn int[], p_below int[], p_limits jsonb default null
 ) returns table (
-    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
+    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, turn int, rank smallint, suspect boolean,
     past boolean, created_at timestamptz, owner text, bytes int, payload text
 )
 language plpgsql volatile
@@ -107,6 +108,7 @@ declare
     v_live int[];
     v_heads int;
     v_type int;
+    v_turn int;
     v_locked boolean := false;
     v_shut int[] := '{}';
 begin
@@ -135,17 +137,19 @@ begin
     select array_agg(h.n), count(*) into v_live, v_heads
     from (
         select r.n
-        from unnest(p_type, p_version, p_rank, p_at, p_id, p_below) with ordinality as r(type, version, rank, at, id, below, n)
+        from unnest(p_type, p_version, p_turn, p_rank, p_at, p_id, p_below_turn, p_below) with ordinality
+             as r(type, version, turn, rank, at, id, below_turn, below, n)
         cross join lateral (
-            select j.rank, j.created_at, j.id from lanework.jobs j
-            where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
-              and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
-            order by j.rank, j.created_at, j.id limit 1) h
+            select j.turn, j.rank, j.created_at, j.id from lanework.jobs j
+            where j.status = 'approved' and j.type_id = r.type and (j.turn, j.rank) < (r.below_turn, r.below)
+              and (j.turn, j.rank, j.created_at, j.id) > (r.turn, r.rank, r.at, r.id) and j.version <= r.version
+            order by j.turn, j.rank, j.created_at, j.id limit 1) h
         where r.type <> all (v_shut)
           and (cardinality(p_type) = 1
-               or exists (select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name)
-                  and lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0)
-        order by h.rank, h.created_at, h.id limit p_want) h;
+               or exists (
+                   select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name
+                     and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0))
+        order by h.turn, h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
     if not v_locked and not lanework.try_lane_lock(p_lane) then
@@ -162,45 +166,48 @@ begin
         if not exists (select from lanework.job_types t where t.id = v_type and t.lane = v_lane.name and t.concurrency is null) then
             return;
         end if;
-        select array_agg(x.id) into v_ids from (
-            select j.id from lanework.jobs j
-            where j.status = 'approved' and j.type_id = v_type and j.rank < p_below[v_live[1]]
-              and (j.rank, j.created_at, j.id) > (p_rank[v_live[1]], p_at[v_live[1]], p_id[v_live[1]])
+        select array_agg(x.id), max(x.turn) filter (where x.turn < 0) into v_ids, v_turn from (
+            select j.id, j.turn from lanework.jobs j
+            where j.status = 'approved' and j.type_id = v_type and (j.turn, j.rank) < (p_below_turn[v_live[1]], p_below[v_live[1]])
+              and (j.turn, j.rank, j.created_at, j.id) > (p_turn[v_live[1]], p_rank[v_live[1]], p_at[v_live[1]], p_id[v_live[1]])
               and j.version <= p_version[v_live[1]]
-            order by j.rank, j.created_at, j.id limit v_free
+            order by j.turn, j.rank, j.created_at, j.id limit v_free
             for no key update skip locked) x;
     else
         -- Each range gives at most v_each rows; beyond the last row of a range that may have more, nothing is taken: order
         -- holds, and the next call goes on from there.
-        v_each := greatest(ceil(2.0 * v_free / v_heads)::int, 2);
+        v_each := greatest(ceil(16.0 * v_free / v_heads)::int, 2);
         with ranges as (
             -- the range with the first job of all may give as many as are wanted: often it has them all
-            select live.n, case when live.n = v_live[1] then v_free else v_each end as quota, r.*, coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) as room
+            select live.n, case when live.n = v_live[1] then v_free else v_each end as quota, r.*,
+                   case when t.concurrency is null then v_free
+                       else coalesce(lanework.type_room(t.id, p_worker, p_capped, p_capped_used), v_free) end as room
             from unnest(v_live) as live(n)
-            cross join lateral (select p_type[n] as type, p_version[n] as version, p_rank[n] as rank, p_at[n] as at, p_id[n] as id, p_below[n] as below) r
+            cross join lateral (select p_type[n] as type, p_version[n] as version, p_turn[n] as turn, p_rank[n] as rank, p_at[n] as at, p_id[n] as id,
+                       p_below_turn[n] as below_turn, p_below[n] as below) r
             join lanework.job_types t on t.id = r.type and t.lane = v_lane.name
         ), found as materialized (
-            select r.n, r.room, r.quota, r.type, x.id, x.rank, x.created_at,
-                   row_number() over (partition by r.type order by x.rank, x.created_at, x.id) as nth,
-                   row_number() over (partition by r.n order by x.rank, x.created_at, x.id) as step
+            select r.n, r.room, r.quota, r.type, x.id, x.turn, x.rank, x.created_at,
+                   row_number() over (partition by r.type order by x.turn, x.rank, x.created_at, x.id) as nth,
+                   row_number() over (partition by r.n order by x.turn, x.rank, x.created_at, x.id) as step
             from ranges r
             cross join lateral (
-                select j.id, j.rank, j.created_at from lanework.jobs j
-                where j.status = 'approved' and j.type_id = r.type and j.rank < r.below
-                  and (j.rank, j.created_at, j.id) > (r.rank, r.at, r.id) and j.version <= r.version
-                order by j.rank, j.created_at, j.id limit least(r.quota, greatest(r.room, 0))) x
+                select j.id, j.turn, j.rank, j.created_at from lanework.jobs j
+                where j.status = 'approved' and j.type_id = r.type and (j.turn, j.rank) < (r.below_turn, r.below)
+                  and (j.turn, j.rank, j.created_at, j.id) > (r.turn, r.rank, r.at, r.id) and j.version <= r.version
+                order by j.turn, j.rank, j.created_at, j.id limit least(r.quota, greatest(r.room, 0))) x
         ), edge as (
-            select f.rank, f.created_at, f.id from found f
-            where f.step = f.quota and f.nth < f.room order by f.rank, f.created_at, f.id limit 1
+            select f.turn, f.rank, f.created_at, f.id from found f
+            where f.step = f.quota and f.nth < f.room order by f.turn, f.rank, f.created_at, f.id limit 1
         ), chosen as materialized (
             select f.id from found f
             where f.nth <= f.room
-              and not exists (select from edge e where (f.rank, f.created_at, f.id) > (e.rank, e.created_at, e.id))
-            order by f.rank, f.created_at, f.id limit v_free
+              and not exists (select from edge e where (f.turn, f.rank, f.created_at, f.id) > (e.turn, e.rank, e.created_at, e.id))
+            order by f.turn, f.rank, f.created_at, f.id limit v_free
         ), locked as (
-            select j.id from lanework.jobs j where j.id = any (array(select c.id from chosen c)) and j.status::text = 'approved'
+            select j.id, j.turn from lanework.jobs j where j.id = any (array(select c.id from chosen c)) and j.status::text = 'approved'
             order by j.id for no key update skip locked)
-        select array_agg(l.id) into v_ids from locked l;
+        select array_agg(l.id), max(l.turn) filter (where l.turn < 0) into v_ids, v_turn from locked l;
     end if;
     if v_ids is null then return; end if;
     if p_limits is not null then
@@ -208,11 +215,17 @@ begin
         if v_ids = '{}' then -- what was free a moment ago is not any more; others may need something else
             return query select * from lanework.claim(
                 p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
-                p_type, p_version, p_rank, p_at, p_id, p_below, p_limits);
+                p_type, p_version, p_turn, p_rank, p_at, p_id, p_below_turn, p_below, p_limits);
             return;
+        end if;
+        if v_turn is not null then
+            v_turn := (select max(j.turn) from lanework.jobs j where j.id = any (v_ids) and j.turn < 0);
         end if;
     end if;
 
+    if v_turn is not null then
+        update lanework.turns t set turn = v_turn where t.lane_id = p_lane and t.turn < v_turn;
+    end if;
     insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
     if not lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids), p_call) then
         raise exception 'a later call of worker % came first', p_worker using errcode = 'LW401';
@@ -228,7 +241,7 @@ begin
             set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
                 worker_id = p_worker, lane_id = p_lane, run_at = null
             where j.id = any (v_ids)
-            returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences') as fence, j.tries_used, j.version, j.rank, j.suspect,
+            returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences') as fence, j.tries_used, j.version, j.turn, j.rank, j.suspect,
                       j.attempt > 1 or j.continues is not null as past, j.created_at, j.owner, pg_column_size(j.payload) as bytes,
                       case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end as payload
         ), waited as (

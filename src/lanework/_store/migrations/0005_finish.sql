@@ -131,7 +131,8 @@ begin
         set status = g.next, tries_used = g.new_tries, losses = g.new_losses,
             suspect = coalesce((g.v ->> 'suspect')::boolean, false) or coalesce((g.v ->> 'loss')::boolean, false),
             run_at = case when g.next = 'scheduled' then v_now + make_interval(secs => (g.v ->> 'delay_s')::float8) end,
-            claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then coalesce(g.v ->> 'on', 'children') end
+            claim_id = null, worker_id = null, blocked_on = case when g.next = 'blocked' then coalesce(g.v ->> 'on', 'children') end,
+            turn = case when g.turn = 0 then 0 else lanework.turn_again(g.type_id, g.lane_id, g.turn) end
         from judged g where j.id = any (p_ids) and j.id = g.id and g.next in ('approved', 'scheduled', 'blocked')
     ), noted as (
         insert into lanework.attempts
@@ -185,10 +186,11 @@ $$;
 -- A worker's finishes and its next claim, in one round trip and one commit. The finishes come before the lane's lock.
 create function lanework.complete_and_claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int, p_capped int[], p_capped_used int[],
-    p_type int[], p_version smallint[], p_rank smallint[], p_at timestamptz[], p_id bigint[], p_below int[],
+    p_type int[], p_version smallint[], p_turn int[], p_rank smallint[], p_at timestamptz[], p_id bigint[],
+    p_below_turn int[], p_below int[],
     p_done bigint[], p_done_attempts int[], p_done_claims uuid[], p_done_results text[], p_limits jsonb default null
 ) returns table (
-    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, rank smallint, suspect boolean,
+    id bigint, type_id int, attempt int, fence bigint, tries_used smallint, version smallint, turn int, rank smallint, suspect boolean,
     past boolean, created_at timestamptz, owner text, bytes int, payload text
 )
 language plpgsql volatile as $$
@@ -203,7 +205,7 @@ begin
         v_count := lanework.completed(p_worker, p_done, p_done_attempts, p_done_claims, p_done_results);
         -- one row with a negative id tells that some of the finishes changed nothing
         if v_count < cardinality(p_done) then
-            return query select -v_count::bigint - 1, 0, 0, 0::bigint, 0::smallint, 0::smallint, 0::smallint, false,
+            return query select -v_count::bigint - 1, 0, 0, 0::bigint, 0::smallint, 0::smallint, 0, 0::smallint, false,
                 false, null::timestamptz, null::text, 0, null::text;
         end if;
     end if;
@@ -219,6 +221,6 @@ begin
     if p_want > 0 then
         return query select * from lanework.claim(
             p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
-            p_type, p_version, p_rank, p_at, p_id, p_below, p_limits);
+            p_type, p_version, p_turn, p_rank, p_at, p_id, p_below_turn, p_below, p_limits);
     end if;
 end $$;

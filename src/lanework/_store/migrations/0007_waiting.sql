@@ -9,16 +9,20 @@ as $$
 #variable_conflict use_column
 declare
     v_now timestamptz := lanework.now();
+    v_ids bigint[];
+    v_types int[];
 begin
-    return query
     with due as materialized (
         select j.id from lanework.jobs j
         where j.status = 'scheduled' and j.run_at <= v_now order by j.run_at, j.id limit p_limit
         for no key update skip locked
     ), woken as (
-        update lanework.jobs j set status = 'approved', run_at = null where j.id = any (array(select d.id from due d)) returning j.type_id
+        update lanework.jobs j set status = 'approved', run_at = null where j.id = any (array(select d.id from due d)) returning j.id, j.type_id
     )
-    select t.lane, count(*)::int from woken w join lanework.job_types t on t.id = w.type_id group by t.lane;
+    select array_agg(w.id), array_agg(w.type_id) into v_ids, v_types from woken w;
+    if v_ids is null then return; end if;
+    perform lanework.take_turns(v_ids, v_types);
+    return query select t.lane, count(*)::int from unnest(v_types) w join lanework.job_types t on t.id = w group by t.lane;
 end $$;
 
 -- Ends one job as cancelled. A queued one ends in this call; for a running one the request is stored, and whatever ends the run

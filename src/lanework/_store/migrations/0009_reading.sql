@@ -27,7 +27,7 @@ left join lanework.lanes l on l.id = j.lane_id;
 create view lanework.worker_lanes as
 select l.name,
        array(select t.name from lanework.job_types t where t.lane = l.name order by t.name) as job_types,
-       l.max_slots, l.worker_slots, l.poll_interval_ms, l.stale_timeout_minutes, l.enabled, l.updated_at, l.id, l.set_by
+       l.max_slots, l.worker_slots, l.poll_interval_ms, l.stale_timeout_minutes, l.enabled, l.fair, l.updated_at, l.id, l.set_by
 from lanework.lanes l;
 
 -- What a worker asks once a poll, for all its lanes in one statement: the lanes' rows, which of its types they have, whether

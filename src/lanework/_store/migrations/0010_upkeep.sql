@@ -88,6 +88,7 @@ declare
 begin
     select coalesce(sum(r.given_back), 0) into v_recovered from lanework.reap(p_worker) r;
     select coalesce(sum(s.count), 0) into v_swept from lanework.sweep() s;
+    perform lanework.align_turns();
     v_swept := v_swept + lanework.tend_approvals();
     perform lanework.carry_redrives();
     perform lanework.gather_notifications();

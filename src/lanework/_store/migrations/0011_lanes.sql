@@ -7,10 +7,11 @@ language plpgsql volatile as $$
 begin
     -- one registration at a time: several processes start at once, and their rows come in any order
     perform pg_advisory_xact_lock(1279350094, 2);
-    insert into lanework.lanes (name, max_slots, worker_slots, poll_interval_ms, stale_timeout_minutes, enabled, set_by)
+    insert into lanework.lanes (name, max_slots, worker_slots, poll_interval_ms, stale_timeout_minutes, enabled, fair, set_by)
     select x.name, case when x.given ? 'max_slots' then (x.given ->> 'max_slots')::int else 1 end, (x.given ->> 'worker_slots')::int,
            coalesce((x.given ->> 'poll_interval_ms')::int, 5000), coalesce((x.given ->> 'stale_timeout_minutes')::int, 30),
-           coalesce((x.given ->> 'enabled')::boolean, true), coalesce(x.given ->> 'set_by', 'code')
+           coalesce((x.given ->> 'enabled')::boolean, true), coalesce((x.given ->> 'fair')::boolean, false),
+           coalesce(x.given ->> 'set_by', 'code')
     from jsonb_each(p_lanes) as x(name, given)
     on conflict do nothing;
     -- not for types that an operator has put elsewhere: a lane he removed stays removed
@@ -47,6 +48,7 @@ begin
           is distinct from (excluded.approval, excluded.approval_above, excluded.approval_currency, excluded.approval_expiry_s,
                             excluded.four_eyes, excluded.estimator, excluded.estimates)
        or t.set_by = 'code' and (t.concurrency, t.lane) is distinct from (excluded.concurrency, excluded.lane);
+    perform lanework.align_turns();
     return query
         select t.id, t.name, t.lane from lanework.job_types t
         where t.name in (select x ->> 'name' from jsonb_array_elements(p_types) x);
@@ -90,6 +92,7 @@ begin
         poll_interval_ms = coalesce((p_changes ->> 'poll_interval_ms')::int, l.poll_interval_ms),
         stale_timeout_minutes = coalesce((p_changes ->> 'stale_timeout_minutes')::int, l.stale_timeout_minutes),
         enabled = coalesce((p_changes ->> 'enabled')::boolean, l.enabled),
+        fair = coalesce((p_changes ->> 'fair')::boolean, l.fair),
         set_by = p_by, updated_at = lanework.now()
     where l.name = p_name;
     if p_changes ? 'job_types' then
@@ -103,6 +106,7 @@ begin
         update lanework.job_types t set lane = 'default', set_by = p_by
         where t.lane = p_name and p_name <> 'default' and not p_changes -> 'job_types' ? t.name;
     end if;
+    perform lanework.align_turns();
     perform lanework.hint(p_name);
     perform lanework.audit(p_by, case when p_create then 'lane.add' else 'lane.set' end, 'lane:' || p_name, v_before,
                            (select to_jsonb(l) - 'id' from lanework.worker_lanes l where l.name = p_name));
@@ -132,6 +136,7 @@ begin
     update lanework.job_types t set lane = p_move_to, set_by = p_by where t.lane = p_name;
     delete from lanework.lanes l where l.name = p_name;
     if p_move_to is not null then
+        perform lanework.align_turns();
         perform lanework.hint(p_move_to);
     end if;
 end $$;

@@ -115,6 +115,8 @@ declare
     p lanework.jobs%rowtype;
     t lanework.job_types%rowtype;
     v_now timestamptz := lanework.now();
+    v_status lanework.job_status;
+    v_turn int;
 begin
     perform lanework.held(array[p_id], array[p_attempt], array[p_claim]);
     if not found then
@@ -133,6 +135,10 @@ begin
         where not exists (select from lanework.children c where c.parent_id = p_id and c.name = n.name)) > 100000 then
         raise exception 'child: job % would have more than 100000 children', p_id using errcode = 'LW304';
     end if;
+    v_status := lanework.first_status(v_now + make_interval(secs => p_delay_s), p_session, v_now);
+    if t.fair_lane <> 0 then
+        v_turn := lanework.next_turn(t.fair_lane, p.owner, coalesce(-p_priority, p.rank));
+    end if;
     with given as (
         select u.name, u.payload, u.n from unnest(p_names, p_payloads) with ordinality as u(name, payload, n)
         where not exists (select from lanework.children c where c.parent_id = p_id and c.name = u.name)
@@ -142,10 +148,13 @@ begin
         select p_id, g.name, nextval('lanework.job_ids') from (select * from given order by n) g on conflict do nothing returning name, child_id
     )
     insert into lanework.jobs (
-        id, created_at, run_at, deadline, status, type_id, rank, version, max_tries, owner, payload, parent, depth, session, blocked_on)
+        id, created_at, run_at, deadline, status, type_id, lane_id, turn, rank, version, max_tries, owner, payload, parent, depth, session,
+        blocked_on)
     select a.child_id, v_now, case when p_delay_s > 0 then v_now + make_interval(secs => p_delay_s) end,
            least(p.deadline, v_now + make_interval(secs => t.max_age_s)),
-           lanework.first_status(v_now + make_interval(secs => p_delay_s), p_session, v_now), t.id, coalesce(-p_priority, p.rank), p_version,
+           v_status, t.id, nullif(t.fair_lane, 0),
+           case when t.fair_lane = 0 or v_status <> 'approved' then 0 else least(v_turn - 1 + row_number() over (order by g.n), -1) end,
+           coalesce(-p_priority, p.rank), p_version,
            coalesce(p_max_tries, t.max_tries), p.owner, g.payload::jsonb, p_id, p.depth + 1, p_session,
            case when p_session is not null then 'session' end
     from added a join given g on g.name = a.name;
@@ -219,6 +228,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
     v_now timestamptz := lanework.now();
+    v_ids bigint[];
     v_types int[];
 begin
     if p_sessions is null or p_sessions = '{}' or not lanework.lock_sessions(p_sessions) then return; end if;
@@ -238,10 +248,11 @@ begin
         set status = case when j.run_at > v_now then 'scheduled'::lanework.job_status else 'approved' end,
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
         from heads h where j.id = h.id and j.status = 'blocked'
-        returning j.type_id
+        returning j.id, j.type_id
     )
-    select array_agg(distinct g.type_id) into v_types from gone_on g;
+    select array_agg(g.id), array_agg(distinct g.type_id) into v_ids, v_types from gone_on g;
     if v_types is not null then
+        perform lanework.take_turns(v_ids, v_types);
         perform lanework.hint(l.lane) from (select distinct t.lane from lanework.job_types t where t.id = any (v_types)) l;
     end if;
 end $$;
@@ -255,6 +266,7 @@ declare
     v_now timestamptz := lanework.now();
     v_heads int;
     v_gone_on int;
+    v_ids bigint[];
     v_types int[];
 begin
     perform lanework.lock_sessions(p_sessions);
@@ -272,10 +284,14 @@ begin
             run_at = case when j.run_at > v_now then j.run_at end, blocked_on = null
         -- (`::text`: no partial index may offer itself; a plan that was made for a small table would read all of it)
         from heads h where j.ctid = h.place and j.id = h.id and j.status::text = 'blocked' and j.blocked_on = 'session'
-        returning j.type_id
+        returning j.id, j.type_id
     )
-    select (select count(*) from heads), count(*), array_agg(distinct g.type_id) into v_heads, v_gone_on, v_types from gone_on g;
+    select (select count(*) from heads), count(*), array_agg(g.id), array_agg(distinct g.type_id)
+    into v_heads, v_gone_on, v_ids, v_types from gone_on g;
     if v_types is not null then
+        if exists (select from lanework.job_types t where t.id = any (v_types) and t.fair_lane <> 0) then
+            perform lanework.take_turns(v_ids, v_types);
+        end if;
         perform lanework.hint(l.lane) from (select distinct t.lane from lanework.job_types t where t.id = any (v_types)) l;
     end if;
     if v_gone_on < v_heads then -- one was changed or cancelled at that moment: who comes first now?

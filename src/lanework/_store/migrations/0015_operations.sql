@@ -333,6 +333,9 @@ begin
         raise exception 'job % is running; only a job that waits has a place in the queue', p_id using errcode = 'LW502';
     end if;
     update lanework.jobs x set rank = -p_priority where x.id = p_id and x.rank <> -p_priority;
+    if p_priority > j.priority then -- in a fair lane, across owners
+        perform lanework.front_turns(array[p_id]);
+    end if;
     perform lanework.hint_behind(j.lane);
     perform lanework.audit(p_by, 'job.priority', 'job:' || p_id, jsonb_build_object('priority', j.priority, 'status', j.status),
                            jsonb_build_object('priority', p_priority));
@@ -358,6 +361,8 @@ begin
             cross join lateral (
                 select j.id from lanework.jobs j where j.id = u.id and j.status <> 'running' offset 0 for no key update skip locked) x);
     end;
+    perform lanework.front_turns(array(
+        select j.id from lanework.jobs j where j.id = any (v_held) and j.rank > -(p_args ->> 'priority')::int));
     update lanework.jobs j set rank = -(p_args ->> 'priority')::int
     where j.id = any (v_held) and j.rank <> -(p_args ->> 'priority')::int;
     perform lanework.hint_behind(l.lane) from (

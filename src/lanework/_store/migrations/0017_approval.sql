@@ -159,7 +159,7 @@ begin
         returning job_id
     ), held as (
         update lanework.jobs j
-        set status = case when k.estimate_id is null then 'awaiting_approval' else 'pending' end::lanework.job_status, blocked_on = null
+        set status = case when k.estimate_id is null then 'awaiting_approval' else 'pending' end::lanework.job_status, blocked_on = null, turn = 0
         from known k where j.ctid = k.place and (k.estimate_id is not null or k.why is not null)
     ), steps as (
         -- what the job has inherited is known to its estimate too
@@ -225,6 +225,9 @@ begin
     if j.session is not null then
         perform lanework.promote_sessions(array[j.session]);
         return (select x.status from lanework.jobs x where x.id = p_id);
+    end if;
+    if j.status = 'approved' then
+        perform lanework.take_turns(array[p_id], array[j.type_id]);
     end if;
     perform lanework.hint(t.lane) from lanework.job_types t where t.id = j.type_id and j.status = 'approved';
     return j.status;

@@ -52,7 +52,7 @@ create table lanework.permit_waiters (
 
 -- Jobs that wait for a permit, a rate or a budget, in claim order. (The two conditions are repeated by every query on it: a
 -- partial index is used only where its predicate can be proved.)
-create index jobs_parked on lanework.jobs (blocked_on, rank, created_at, id)
+create index jobs_parked on lanework.jobs (blocked_on, turn, rank, created_at, id)
     where status = 'blocked' and blocked_on <> 'session' and blocked_on <> 'children';
 
 create function lanework.permit_lock(p_permit int) returns void
@@ -99,7 +99,7 @@ begin
     with first as materialized (
         select j.id from lanework.jobs j
         where j.status = 'blocked' and j.blocked_on = p_key and j.blocked_on <> 'session' and j.blocked_on <> 'children'
-        order by j.rank, j.created_at, j.id limit p_most for no key update skip locked
+        order by j.turn, j.rank, j.created_at, j.id limit p_most for no key update skip locked
     ), woken as (
         update lanework.jobs j set status = 'approved', blocked_on = null where j.id = any (array(select f.id from first f))
         returning j.type_id
@@ -466,7 +466,7 @@ begin
             where j.id = any (array(
                 select h.id from lanework.jobs h
                 where h.status = 'approved' and h.type_id = x.type and h.session is null
-                order by h.rank, h.created_at, h.id limit 50 - v_parked for no key update skip locked));
+                order by h.turn, h.rank, h.created_at, h.id limit 50 - v_parked for no key update skip locked));
         end if;
     end loop;
     return v_shut;
@@ -503,8 +503,8 @@ begin
     v_got := array_fill(0, array[cardinality(v_permits)]);
     for x in
         select j.id, j.type_id from unnest(p_ids) i cross join lateral (
-            select j.id, j.type_id, j.rank, j.created_at from lanework.jobs j where j.id = i offset 0) j
-        order by j.rank, j.created_at, j.id
+            select j.id, j.type_id, j.turn, j.rank, j.created_at from lanework.jobs j where j.id = i offset 0) j
+        order by j.turn, j.rank, j.created_at, j.id
     loop
         v_needs := array(select jsonb_array_elements_text(p_limits -> 'types' -> x.type_id::text));
         v_fits := true;
@@ -897,10 +897,10 @@ declare
     v_lanes text[];
 begin
     select array_agg(x.id) into v_ids from (
-        select j.id, sum(coalesce(w.need, 0)) over (order by j.rank, j.created_at, j.id) as needed
-        from (select j.id, j.rank, j.created_at from lanework.jobs j
+        select j.id, sum(coalesce(w.need, 0)) over (order by j.turn, j.rank, j.created_at, j.id) as needed
+        from (select j.id, j.turn, j.rank, j.created_at from lanework.jobs j
               where j.status = 'blocked' and j.blocked_on = 'budget:' || p_name and j.blocked_on <> 'session' and j.blocked_on <> 'children'
-              order by j.rank, j.created_at, j.id limit 500) j
+              order by j.turn, j.rank, j.created_at, j.id limit 500) j
         left join lanework.budget_waits w on w.job_id = j.id) x
     where v_left is null or x.needed <= v_left;
     if v_ids is null then return 0; end if;

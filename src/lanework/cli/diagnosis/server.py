@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+import psycopg
 
 from lanework import migrate
 from lanework._store import status
-from lanework._store.connect import is_pooled
+from lanework._store.connect import connect, is_pooled
 from lanework._store.verb import query, run
 from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
 from lanework.cli.text import age, count
-from lanework.errors import SchemaError
+from lanework.errors import LaneworkError, SchemaError
 from lanework.worker import CONNECTIONS
 
 OLDEST_SERVER = 150_000
@@ -18,6 +21,7 @@ OLDEST_SERVER = 150_000
 WORKER_CONNECTIONS = CONNECTIONS + 3
 LONG_TRANSACTION = 300.0
 SKEW = 2.0
+TIMEOUTS = ("statement_timeout", "idle_in_transaction_session_timeout")
 _SWITCH_ON = "alter system set {0} = on; select pg_reload_conf();"
 
 
@@ -44,12 +48,38 @@ def durability(it: Patient) -> Iterator[Finding]:
 
 
 def pooler(it: Patient) -> Iterator[Finding]:
-    row = it.conn.execute(query("hello")).fetchone()
-    if not is_pooled(it.conn.info.backend_pid, row):
+    if it.settings.dsn is None or not it.settings.direct_dsn:
+        row = it.conn.execute(query("hello")).fetchone()
+        if not is_pooled(it.conn.info.backend_pid, row):
+            yield Finding(OK, "pooler", "none in between")
+            return
+        what = "a pooler sits in between: jobs are found by polling alone, and heartbeats wait for its connections as all do"
+        yield Finding(WARNING, "pooler", what, "set LANEWORK_DIRECT_DSN to the server itself: heartbeats and LISTEN go there")
+    if it.settings.dsn is not None:
+        with connect(it.settings.dsn, it.settings, "cli") as conn:  # of its own: one that refuses something ends the connection
+            yield from _through(conn)
+
+
+def _through(conn: psycopg.Connection[Any]) -> Iterator[Finding]:
+    """What a pooler lets through: transactions, and the limits of the role, since none can be set per session."""
+    if not is_pooled(conn.info.backend_pid, conn.execute(query("hello")).fetchone()):
         yield Finding(OK, "pooler", "none in between")
         return
-    what = "a pooler sits in between: no NOTIFY hints, jobs are found by polling alone"
-    yield Finding(WARNING, "pooler", what, "set LANEWORK_DIRECT_DSN to the server itself: heartbeats and LISTEN go there")
+    try:
+        with conn.transaction():
+            role, statements, idle, isolation = run(conn, status.limits())
+    except (psycopg.Error, LaneworkError) as error:
+        what = f"the pooler refuses transactions: {str(error).strip().splitlines()[0]}"
+        yield Finding(ERROR, "pooler", what, "pool_mode = transaction; statement pooling cannot work")
+        return
+    lacking = [name for name, there in zip(TIMEOUTS, (statements, idle), strict=True) if not there]
+    if lacking:
+        what = f"role {role} has no {' and no '.join(lacking)}, and behind a pooler no session can set one"
+        yield Finding(WARNING, "pooler", what, " ".join(f"alter role {role} set {name} = '30s';" for name in lacking))
+    if isolation != "read committed":
+        what = f"transactions of role {role} begin as {isolation}: claims are refused"
+        yield Finding(ERROR, "pooler", what, f"alter role {role} set default_transaction_isolation = 'read committed';")
+    yield Finding(OK, "pooler", "transactions go through it")
 
 
 def connections(it: Patient) -> Iterator[Finding]:

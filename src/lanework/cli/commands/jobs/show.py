@@ -11,10 +11,13 @@ from lanework.cli.options import positive
 from lanework.cli.output import add_output, as_json, plain, show, write
 from lanework.cli.session import application
 from lanework.cli.text import STATUS_COLOURS, bar, paint, safe
+from lanework.client import Lanework
 from lanework.estimates import Actual, Estimate
+from lanework.explanations import Explanation
 from lanework.job import JobInfo
 from lanework.reports import Attempt
 
+WAITING = ("pending", "awaiting_approval", "scheduled", "blocked", "approved")
 #: How an attempt ended, in words.
 OUTCOMES = {"retry": "error", "fail": "error", "release": "given back", "snooze": "snoozed"}
 
@@ -23,6 +26,7 @@ OUTCOMES = {"retry": "error", "fail": "error", "release": "given back", "snooze"
 class Story:
     job: JobInfo
     attempts: list[Attempt]
+    why: Explanation | None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     with application(options) as app:
-        stories = [Story(app.get(job_id), app.attempts(job_id)) for job_id in options.ids]
+        stories = [_story(app, job_id) for job_id in options.ids]
     if options.output == "table":
         for n, story in enumerate(stories):
             write(*([""] if n else []), *_lines(story))
@@ -41,14 +45,20 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _story(app: Lanework, job_id: int) -> Story:
+    job = app.get(job_id)
+    return Story(job, app.attempts(job_id), app.explain(job_id) if job.status in WAITING else None)
+
+
 def _record(story: Story) -> dict[str, Any]:
-    return {**plain(story.job), "attempts": plain(story.attempts)}
+    return {**plain(story.job), "attempts": plain(story.attempts), "explanation": plain(story.why)}
 
 
 def _lines(story: Story) -> list[str]:
     job = story.job
     facts = {
-        "job": f"{job.id}  {job.type}", "status": state(job), "lane": job.lane, "priority": job.priority, "owner": job.owner,
+        "job": f"{job.id}  {job.type}", "status": state(job),
+        "why": story.why.text if story.why else "", "lane": job.lane, "priority": job.priority, "owner": job.owner,
         "tags": ", ".join(job.tags), "submitted": moment(job.created_at), "due": moment(job.run_at),
         "started": moment(job.claimed_at), "ended": moment(job.finished_at), "took": took(job),
         "must end by": moment(job.deadline), "attempt": job.attempt or "",

@@ -13,7 +13,8 @@ def limit(value: int | None) -> str:
 
 
 def state(lane: LaneInfo) -> str:
-    return "drained" if not lane.enabled else "held" if lane.held_by else "open"
+    state = "drained" if not lane.enabled else "held" if lane.held_by else "open"
+    return f"{state}, fair" if lane.fair else state
 
 
 LANES: list[Column[LaneInfo]] = [
@@ -22,7 +23,7 @@ LANES: list[Column[LaneInfo]] = [
     Column("PER WORKER", lambda it: limit(it.worker_slots), right=True),
     Column("POLL", lambda it: f"{it.poll_interval_ms} ms", right=True),
     Column("STALE", lambda it: f"{it.stale_timeout_minutes} min", right=True),
-    Column("STATE", state, colour=lambda it: "" if state(it) == "open" else "yellow"),
+    Column("STATE", state, colour=lambda it: "" if state(it).startswith("open") else "yellow"),
     Column("SET BY", lambda it: it.set_by, flexible=True),
     Column("TYPES", lambda it: ", ".join(it.job_types), flexible=True),
 ]

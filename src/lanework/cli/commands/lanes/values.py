@@ -8,7 +8,7 @@ from typing import Any
 from lanework.cli.options import names, number_or_none
 from lanework.cli.output import add_output
 
-_FIELDS = ("max_slots", "worker_slots", "poll_interval_ms", "stale_timeout_minutes", "job_types", "enabled")
+_FIELDS = ("max_slots", "worker_slots", "poll_interval_ms", "stale_timeout_minutes", "job_types", "enabled", "fair")
 
 
 def add_values(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,9 @@ def add_values(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--poll-interval-ms", type=int, default=absent, metavar="MS", help="50 to 120000")
     parser.add_argument("--stale-timeout-minutes", type=int, default=absent, metavar="MIN", help="1 to 1440")
     parser.add_argument("--types", dest="job_types", type=_types, default=absent, metavar="A,B", help="all job types of the lane")
+    parser.add_argument(
+        "--fair", action=argparse.BooleanOptionalAction, default=absent, help="owners take turns, whatever one of them has queued"
+    )
     add_output(parser)
 
 

@@ -1,0 +1,1 @@
+select name, failed, pending, last_error from lanework.failing_notifiers()
