@@ -68,7 +68,6 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
 
     api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api.state.work, api.state.access, api.state.door = work, access, door
-    api.state.closing = asyncio.Event()
     api.include_router(make_router(work, gate=PacedDoor(door, settings.submits_per_minute)))
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)

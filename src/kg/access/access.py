@@ -86,9 +86,10 @@ class Access:
 
     async def changed(self, callers: Iterable[Caller]) -> list[Caller]:
         """Those who may no longer do what they could when they came."""
-        known = {caller.credential: caller for caller in callers}
-        valid = await self._run(store.still(list(known)))
-        return [one for id, one in known.items() if id not in valid or grants(valid[id]) != one.grants]
+        known = list(callers)
+        found = await self._run(store.still(sorted({one.credential for one in known})))
+        valid = {id: grants(granted) for id, granted in found.items()}
+        return [one for one in known if valid.get(one.credential) != one.grants]
 
     async def login(self, name: str, password: str, *, origin: str) -> tuple[str, float]:
         """A session's secret and how many seconds it lasts. Name and address are counted, whether it fits or not."""

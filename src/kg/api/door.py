@@ -45,8 +45,7 @@ class Door:
 
     async def recheck(self, callers: Iterable[Engine]) -> list[Engine]:
         """For open streams: whoever's rights have changed has to come in again."""
-        gone = {one.credential for one in await self._access.changed(one for one in callers if isinstance(one, Caller))}
-        return [one for one in callers if isinstance(one, Caller) and one.credential in gone]
+        return [*await self._access.changed(one for one in callers if isinstance(one, Caller))]
 
     def forget(self, request: Request) -> None:
         self._known.pop(credential(request), None)

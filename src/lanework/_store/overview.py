@@ -19,7 +19,16 @@ def delete_job(job_id: int, by: str) -> Verb[str | None]:
     return verb("delete_job", scalar, id=job_id, by=by)
 
 
-def owned(owner: str, ids: Sequence[int]) -> Verb[list[int]]:
-    """Those of the jobs that belong to an owner. A range is asked for by its ends."""
-    given = None if isinstance(ids, range) else list(ids)
-    return verb("owned", lambda found: [row[0] for row in found], owner=owner, first=min(ids), last=max(ids), ids=given)
+#: A job, or many that follow each other: the first and the last.
+Stretch = tuple[int, int]
+
+
+def job_owners(owners: Sequence[str], stretches: Sequence[Stretch]) -> Verb[list[Row]]:
+    """(owner, first, last): which of these jobs belong to which of these owners, in stretches that do not touch, in order."""
+    firsts, lasts = [one[0] for one in stretches], [one[1] for one in stretches]
+    return verb("job_owners", rows, owners=list(owners), firsts=firsts, lasts=lasts)
+
+
+def peek_events(xid: int, id: int) -> Verb[list[Row]]:
+    """Which jobs the newest events are about, final order or not."""
+    return verb("peek_events", rows, xid=str(xid), id=id)

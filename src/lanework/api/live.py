@@ -7,20 +7,20 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Annotated, Any, Protocol
 
 from fastapi import Header, Query
 from pydantic import BaseModel
+from starlette.responses import Response
 
-from lanework._store.overview import owned
 from lanework.api.feed import Feed
 from lanework.api.gate import Caller, Gate, Routes, Who
 from lanework.api.jobs import JobId, Jobs
+from lanework.api.sources import Everything, OneJob
 from lanework.api.streams import Stream, Streams
 from lanework.client import Lanework
-from lanework.errors import LaneworkError
-from lanework.events import Event, position
+from lanework.errors import DatabaseUnavailable
+from lanework.events import position
 
 logger = logging.getLogger("lanework")
 #: How often the callers of open streams are looked at again.
@@ -53,17 +53,19 @@ class Live:
         routes.add("GET", "/events", self.all, needs="events:read", **sse)
         routes.add("GET", "/jobs/{job_id}/events", self.stored, needs="jobs:read", tags=["jobs"])
 
-    async def job(self, who: Who, job_id: JobId, last_event_id: LastEventId = None) -> Stream:
-        """A job's changes of state, progress and log lines as they come; ends after its final state."""
+    async def job(self, who: Who, job_id: JobId, last_event_id: LastEventId = None) -> Response:
+        """A job's changes of state, progress and log lines as they come; ends after its final state. Who has all of it is told
+        so with 204, which tells a browser not to come back."""
         await self.jobs.visible(who, "jobs:read", job_id)
-        position(last_event_id, job_id, None, None)  # a cursor that is none is an answer, not a stream
-        return Stream(self.streams, who, self.feed.job(job_id, last_event_id))
+        source = OneJob(self.feed, job_id, last_event_id or None)
+        return Stream(self.streams, who, source) if await source.begin() else Response(status_code=204)
 
     async def all(self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None) -> Stream:
         """Everything that happens; for who may see only what is his own, what happens to his jobs."""
-        position(last_event_id, None, None, None)
-        source = self.feed.all(last_event_id, topic)
-        return Stream(self.streams, who, source if who.scope("events:read") == "all" else self._own(who, source))
+        owner = None if who.scope("events:read") == "all" else who.name
+        source = Everything(self.app, self.feed, last_event_id or None, topic, owner)
+        await source.begin()
+        return Stream(self.streams, who, source)
 
     async def stored(self, who: Who, job_id: JobId, after: Annotated[str | None, Query(max_length=200)] = None) -> list[JobEvent]:
         """What has happened to a job so far; `after` is the cursor of the last one that is known."""
@@ -71,19 +73,6 @@ class Live:
         at = position(after, job_id, None, None)
         page = at.take(await self.app._arun(at.verb()))
         return [JobEvent(cursor=one.cursor, at=one.at, topic=one.topic, kind=one.kind, data=one.data) for one in page.events]
-
-    async def _own(self, who: Caller, source: AsyncIterator[Event]) -> AsyncIterator[Event]:
-        async for event in source:
-            if event.jobs and (ids := await self._mine(who, event)):
-                data = event.data
-                for part in ("jobs", "lines"):  # progress and log lines of several jobs come together
-                    if part in data:
-                        data = {**data, part: [one for one in data[part] if one.get("id", one.get("job")) in ids]}
-                yield replace(event, jobs=tuple(sorted(ids)), data=data)
-
-    async def _mine(self, who: Caller, event: Event) -> set[int]:
-        found = await self.app._arun(owned(who.name, event.jobs))
-        return set(found)
 
     @asynccontextmanager
     async def lifespan(self, _: Any) -> AsyncIterator[dict[str, Any]]:
@@ -107,7 +96,8 @@ class Live:
             if not self.streams.open:
                 continue
             try:
-                for caller in await recheck(self.streams.callers()):
-                    self.streams.end_of(caller, "your access has ended")
-            except LaneworkError as error:
-                logger.warning("the callers of open streams cannot be looked at: %s", error)
+                self.streams.end_of(await recheck(self.streams.callers()), "your access has changed; come in again")
+            except DatabaseUnavailable as error:  # nor can anything be read for them
+                logger.info("the callers of open streams cannot be looked at: %s", error)
+            except Exception:
+                logger.exception("the callers of open streams cannot be looked at")
