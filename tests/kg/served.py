@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from kg.access.access import Access
 from kg.app import make_api
 from kg.config import KgSettings
-from kg.serving import Server, make_config
 from lanework import Context, Lanework
+from lanework.api.server import Server, make_config
 from lanework.bench import sse
 
 T = TypeVar("T")

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from lanework.api.feed import Feed, Place, Told, own, owned_stretches
-from lanework.api.streams import Batch, Listener, encoded
+from lanework.api.streams import CHUNK, Batch, Listener, encoded
 from lanework.client import Lanework
 from lanework.errors import DatabaseUnavailable, JobNotFound
 from lanework.events import Event, Everywhere, Page, Story
 
-#: What waits for a client that falls behind: more than either, and it is dropped, and goes on from its last event when it is back.
+#: What waits for a client. If it is more than either when the next page comes, the client is dropped: it goes on from its last
+#: event when it is back.
 MOST_WAITING, MOST_BYTES = 2_000, 8_388_608
 #: A job's stream looks by itself now and then: kinds of events that are not told wake nobody.
 LOOK = 60.0
@@ -101,14 +102,20 @@ class Everything:
         if self._dropped:
             return Batch(ended=True)
         if self._behind is None:
-            data = [one.sse for one in self._waiting]
-            self._waiting.clear()
-            self._bytes = 0
-            return Batch(data)
+            return self._next()
         try:
             return await self._catch_up(self._behind)
         except DatabaseUnavailable:
             return Batch(wait=AGAIN * random.uniform(1, 2))  # noqa: S311 - spacing, not secrecy
+
+    def _next(self) -> Batch:
+        data: list[bytes] = []
+        size = 0
+        while self._waiting and size < CHUNK:
+            data.append(self._waiting.popleft().sse)
+            size += len(data[-1])
+        self._bytes -= size
+        return Batch(data, more=bool(self._waiting))
 
     async def _catch_up(self, behind: Everywhere) -> Batch:
         """Near the end it joins the feed, and reads on until there is nothing more: that reaches beyond where the feed was then."""
@@ -140,14 +147,15 @@ class Everything:
     # -- what the feed tells it ------------------------------------------------------------------------------------------
 
     def take(self, told: Sequence[Told], upto: Place) -> None:
+        if len(self._waiting) > MOST_WAITING or self._bytes > MOST_BYTES:
+            self.drop(TOO_SLOW)
+            return
         for one in told:
             if one.place > self._seen and (self._topics is None or one.event.topic in self._topics):
                 self._waiting.append(one)
                 self._bytes += len(one.sse)
         self._seen = max(self._seen, upto) if self._behind is None else self._seen
-        if len(self._waiting) > MOST_WAITING or self._bytes > MOST_BYTES:
-            self.drop(TOO_SLOW)
-        elif self._waiting and self.listener is not None:
+        if self._waiting and self.listener is not None:
             self.listener.wake()
 
     def drop(self, why: str) -> None:

@@ -41,14 +41,15 @@ class Stream:
         return self
 
     async def __anext__(self) -> Message:
-        while True:
-            text, found, rest = self._held.partition(b"\n\n")
-            if found:
-                self._held = rest
-                if (message := self._parsed(text.decode())) is not None:
-                    return message
-            else:
-                self._held += await self._chunk()
+        while (message := self._parsed(await self.block())) is None:
+            pass
+        return message
+
+    async def block(self) -> str:
+        while b"\n\n" not in self._held:
+            self._held += await self._chunk()
+        text, _, self._held = self._held.partition(b"\n\n")
+        return text.decode()
 
     async def _chunk(self) -> bytes:
         try:
@@ -61,6 +62,11 @@ class Stream:
             self.close()
             raise StopAsyncIteration
         return data[:-2]
+
+    async def begin(self) -> Stream:
+        """The first thing that it says is where it begins."""
+        self._parsed(await self.block())
+        return self
 
     def _parsed(self, text: str) -> Message | None:
         fields: dict[str, str] = {}
@@ -82,7 +88,7 @@ async def follow(port: int, path: str, *, token: str = "", after: str | None = N
     head = (await reader.readuntil(b"\r\n\r\n")).decode()
     status = int(head.split(" ", 2)[1])
     if status == 200:
-        return Stream(reader, writer)
+        return await Stream(reader, writer).begin()
     length = next((int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length:")), 0)
     body = await reader.readexactly(length)
     writer.close()
