@@ -285,7 +285,12 @@ def test_one_s_own_events_and_nothing_of_others(served: Served, database: str) -
     async def main() -> None:
         stream = await served.follow("ann", "/events")
         mine, theirs = await served_submit(served, "ann"), await served_submit(served, "bob")
-        bulk = await asyncio.to_thread(served.work._submit_many, served.work.handlers["speak"], ["{}"] * 30, Options(owner="ann"))
+        bulk = await asyncio.to_thread(
+            served.work._submit_many,
+            served.work.handlers["speak"],
+            served.work.handlers["speak"].bind_many([()] * 30),
+            Options(owner="ann"),
+        )
         with psycopg.connect(database, autocommit=True) as db:
             db.execute(
                 "insert into lanework.progress (job_id, attempt, fraction, message)"

@@ -115,6 +115,7 @@ class Feed:
             at = Everywhere.after(None, None, None)
             at.take(await self._app._arun(at.verb()))
             self._at, self._peek_at = at, _of(at)
+            self._peeked.clear()
             if self._task is None or self._task.done():
                 self._task = asyncio.create_task(self._read(), name="lanework-feed")
         return self._at

@@ -49,7 +49,8 @@ class Live:
 
     def add_to(self, routes: Routes) -> None:
         sse: dict[str, Any] = {"response_class": Stream, "tags": ["live"]}
-        routes.add("GET", "/jobs/{job_id}/stream", self.job, needs="jobs:read", **sse)
+        told: dict[int | str, Any] = {204: {"description": "It has ended, and you have all of it"}}
+        routes.add("GET", "/jobs/{job_id}/stream", self.job, needs="jobs:read", responses=told, **sse)
         routes.add("GET", "/events", self.all, needs="events:read", **sse)
         routes.add("GET", "/jobs/{job_id}/events", self.stored, needs="jobs:read", tags=["jobs"])
 
@@ -58,7 +59,10 @@ class Live:
         so with 204, which tells a browser not to come back."""
         await self.jobs.visible(who, "jobs:read", job_id)
         source = OneJob(self.feed, job_id, last_event_id or None)
-        return Stream(self.streams, who, source) if await source.begin() else Response(status_code=204)
+        if await source.begin():
+            return Stream(self.streams, who, source)
+        source.close()
+        return Response(status_code=204)
 
     async def all(self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None) -> Stream:
         """Everything that happens; for who may see only what is his own, what happens to his jobs."""
