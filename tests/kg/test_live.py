@@ -256,6 +256,25 @@ def test_who_is_ahead_of_this_process_is_told_nothing_twice(database: str) -> No
     asyncio.run(main())
 
 
+def test_what_happens_while_a_stream_joins_the_feed_is_not_lost(database: str) -> None:
+    """The feed has passed it on before the stream joined, and the stream had read before it happened."""
+
+    class Ahead(feed.Feed):
+        async def follow(self, reader: feed.Reader) -> feed.Place:
+            await asyncio.to_thread(tell, database, 1)
+            return (2**60, 0)
+
+    async def main() -> None:
+        work = make_work(database)
+        async with work:
+            source = sources.Everything(work, Ahead(work), "0-0", ["test"], None)
+            await source.begin()
+            found = [one for _ in range(4) for one in (await source.read()).data]
+            assert len(found) == 1 and b"told" in found[0]
+
+    asyncio.run(main())
+
+
 def test_a_quiet_stream_is_kept_alive_and_its_place_moves_on(
     served: Served, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
