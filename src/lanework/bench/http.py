@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
+from importlib.util import find_spec
 from pathlib import Path
 
 PATIENCE = 30.0
@@ -96,8 +97,11 @@ wrk.headers["Content-Type"] = "application/json"
 """
 
 
-def has_wrk() -> bool:
-    return shutil.which("wrk") is not None
+def missing(*, wrk: bool) -> str | None:
+    """Why it cannot be measured here."""
+    if gone := [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]:
+        return f"{' and '.join(gone)} not installed (pip install 'lanework[kg]')"
+    return "wrk is not installed (on Debian: apt install wrk)" if wrk and shutil.which("wrk") is None else None
 
 
 def wrk(url: str, seconds: float, folder: str, setup: str = "", connections: int = 8) -> Wrk:

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from lanework.bench.context import Bench
-from lanework.bench.http import POST, Api, Wrk, has_wrk, serving, wrk
+from lanework.bench.http import POST, Api, Wrk, missing, serving, wrk
 from lanework.bench.jobs import LANES, Jobs
 from lanework.bench.ours import opened
 from lanework.bench.report import Limit, Line, Section, ratio
@@ -20,8 +20,8 @@ Figures = dict[str, Wrk]
 
 
 def measure(bench: Bench) -> list[Section]:
-    if not has_wrk():
-        return [Section(TITLE, [Line("HTTP", "get_p95_ms", None, reason="wrk is not installed (on Debian: apt install wrk)")])]
+    if reason := missing(wrk=True):
+        return [Section(TITLE, [Line("HTTP", "get_p95_ms", None, reason=reason)])]
     with bench.server.fresh() as dsn, opened(dsn) as app, serving(dsn) as api, tempfile.TemporaryDirectory() as folder:
         job = app.noop.options(priority=-1000).submit(1).id
         idle = _figures(bench, api, job, folder)

@@ -10,7 +10,7 @@ import psycopg
 
 from lanework.bench import sse
 from lanework.bench.context import Bench
-from lanework.bench.http import Api, more_files, serving
+from lanework.bench.http import Api, missing, more_files, serving
 from lanework.bench.ours import opened
 from lanework.bench.report import Line, Section
 from lanework.bench.worker import worker
@@ -22,6 +22,8 @@ CONNECTIONS = "select count(*) from pg_stat_activity where datname = current_dat
 
 
 def measure(bench: Bench) -> list[Section]:
+    if reason := missing(wrk=False):
+        return [Section("Open streams", [Line("streams", "stream_kb", None, reason=reason)])]
     count = min(bench.sizes.streams, more_files() - 200)
     with bench.server.fresh() as dsn, opened(dsn) as app, serving(dsn) as api:
         jobs = [handle.id for handle in app.chatty.submit_many([()] * count)]
