@@ -15,6 +15,7 @@ from lanework.bench.worker import worker
 
 TITLE = "HTTP, one process, 8 connections"
 DOUBLE = Limit("<", 2)
+#: The lanes of the worker that runs beside it: 2,000 async jobs and 32 threads that wait. No job burns a core.
 FULL = ("bench", "threads")
 Figures = dict[str, Wrk]
 
@@ -29,7 +30,7 @@ def measure(bench: Bench) -> list[Section]:
         with worker(dsn, *FULL):
             _wait_full(app)
             full = _figures(bench, api, job, folder)
-    return [Section(TITLE, [*_lines("idle", idle), *_lines("all lanes full", full), *_beside(idle, full)])]
+    return [Section(TITLE, [*_lines("idle", idle), *_lines("lanes full", full), *_beside(idle, full)])]
 
 
 def _figures(bench: Bench, api: Api, job: int, folder: str) -> Figures:
