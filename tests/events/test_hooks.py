@@ -137,7 +137,7 @@ def test_what_happens_elsewhere_is_heard_here(app: Lanework) -> None:
             assert (recovered.job_id, recovered.type, recovered.error_class) == (handle.id, "end", "worker_lost")
             assert recovered.error == "it fell silent"
             maintenance = next(event for event in found if event.kind == "maintenance")
-            assert maintenance.outcome == "upkeep" and "seconds" in maintenance.data
+            assert maintenance.outcome == "ok" and "seconds" in maintenance.data
 
     asyncio.run(main())
 

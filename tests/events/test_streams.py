@@ -109,7 +109,7 @@ def test_a_queued_job_that_is_cancelled_ends_its_stream(app: Lanework) -> None:
     reader.start()
     handle.cancel("not needed")
     reader.join(10)
-    assert kinds(seen) == ["submitted", "cancelled"]
+    assert kinds(seen) == ["submitted", "job.cancel", "cancelled"]
     assert seen[-1].data["error"] == "not needed"
 
 

@@ -16,7 +16,7 @@ def test_a_stuck_lane_delays_no_other(site: Site) -> None:
     """4 spinning jobs and a dead-locked one, in threads and processes, and more of them waiting."""
     site.lane("maintenance", "spin_thread", "spin_process", "dead_locked")
     site.lane("interactive", "nap", "nap_thread", "nap_process")
-    site.start(LANEWORK_MAX_THREADS="7", LANEWORK_MAX_CHILDREN="7")
+    site.start(LANEWORK_MAX_THREADS="8", LANEWORK_MAX_CHILDREN="8")  # every other lane keeps one place, those of the engine too
     kinds = ("nap", "nap_thread", "nap_process")
     site.ended(*map(site.submit, kinds))  # its children are warm
     stuck = [site.submit(type) for type in ("spin_thread", "spin_process", "dead_locked", "spin_thread", "spin_process")]

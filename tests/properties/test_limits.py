@@ -44,6 +44,7 @@ BUGS = {
 
 
 @pytest.mark.pg(18)
+@pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
 def test_the_machine_notices(connections: list[Engine], bug: tuple[str, str, str]) -> None:
     with planted(connections[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup, psycopg.Error)):

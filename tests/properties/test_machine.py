@@ -74,6 +74,7 @@ APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
 
 
 @pytest.mark.pg(18)
+@pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", APPROVAL_BUGS.values(), ids=APPROVAL_BUGS)
 def test_the_machine_notices_in_approval(sessions: list[Engine], bug: tuple[str, str | re.Pattern[str], str]) -> None:
     with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
@@ -82,6 +83,7 @@ def test_the_machine_notices_in_approval(sessions: list[Engine], bug: tuple[str,
 
 
 @pytest.mark.pg(18)
+@pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
 def test_the_machine_notices(sessions: list[Engine], bug: tuple[str, str | re.Pattern[str], str]) -> None:
     with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):

@@ -71,10 +71,11 @@ def limited_claim(
     ended = (None, None, None, None) if done is None else (*columns(done), ["null"] * len(done))
     rows = engine.rows(
         """select * from lanework.complete_and_claim(
-            %s, %s, %s, %s, %s, %s, %s, '{}', '{}', %s::int[], %s::smallint[], %s::int[], %s::smallint[], %s::timestamptz[], %s::bigint[],
-            %s::int[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[], %s::jsonb)""",
+            %s, %s, %s, %s, %s, %s, %s, '{}', '{}', %s::int[], %s::smallint[], %s::int[], %s::smallint[], %s::timestamptz[],
+            %s::bigint[], %s::int[], %s::int[], %s::bigint[], %s::int[], %s::uuid[], %s::text[], %s::jsonb)""",
         worker, lane, next(numbers), next(numbers), claim_id, want, used, kinds, [1] * len(kinds), [-(2**31)] * len(kinds),
-        [-32768] * len(kinds), ["1970-01-01Z"] * len(kinds), [0] * len(kinds), [1] * len(kinds), [0] * len(kinds), *ended, json.dumps(limits),
+        [-32768] * len(kinds), ["1970-01-01Z"] * len(kinds), [0] * len(kinds), [1] * len(kinds), [0] * len(kinds),
+        *ended, json.dumps(limits),
     )  # fmt: skip
     return [Claim(row["id"], row["attempt"], claim_id) for row in rows if row["id"] > 0]
 

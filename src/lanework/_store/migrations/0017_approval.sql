@@ -160,7 +160,7 @@ begin
     ), held as (
         update lanework.jobs j
         set status = case when k.estimate_id is null then 'awaiting_approval' else 'pending' end::lanework.job_status, blocked_on = null, turn = 0
-        from known k where j.ctid = k.place and (k.estimate_id is not null or k.why is not null)
+        from known k where j.ctid = k.place and j.id = k.id and (k.estimate_id is not null or k.why is not null)
     ), steps as (
         -- what the job has inherited is known to its estimate too
         insert into lanework.steps (job_id, key, attempt, result, blob)
