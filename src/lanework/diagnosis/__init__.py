@@ -9,9 +9,9 @@ import psycopg
 
 from lanework._store import status
 from lanework._store.verb import run
-from lanework.cli.diagnosis import engine, server
-from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Finding, Patient
 from lanework.config import Settings
+from lanework.diagnosis import engine, server
+from lanework.diagnosis.finding import ERROR, OK, WARNING, Finding, Patient
 
 __all__ = ["ERROR", "OK", "WARNING", "Finding", "examine"]
 
