@@ -17,7 +17,7 @@ from tests.kg.house import ROLES, House
 
 def _filled(path: str) -> str:
     """A path with something that is not there."""
-    return re.sub(r"{[a-z_]*(id|token)}", "999999", path).replace("{name}", "nobody").replace("{link}", "nothing")
+    return re.sub(r"{[a-z_]*(id|token)}", "999999", re.sub(r"{(name|group|link)(:path)?}", "nobody", path))
 
 
 def _routes(house: House) -> list[tuple[str, str, Policy]]:

@@ -25,6 +25,7 @@ from lanework.errors import (
     InvalidSchedule,
     LaneworkError,
     SchemaError,
+    UnstorableValue,
 )
 
 T = TypeVar("T")
@@ -110,7 +111,7 @@ def translated() -> Iterator[None]:
         raise
 
 
-def translate(error: psycopg.Error) -> LaneworkError | None:
+def translate(error: psycopg.Error) -> LaneworkError | None:  # noqa: PLR0911 - one line per meaning
     state = error.sqlstate or ""
     message = (error.diag.message_primary or str(error)).strip()
     if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
@@ -121,6 +122,8 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
         return SchemaError(f"the database has no (or an older) lanework schema: {message}; run `lanework migrate`")
     if isinstance(error, pg.CheckViolation) and error.diag.table_name == "jobs":
         return InvalidJob(f"payload: the database refuses this job: {message}", field="payload")
+    if isinstance(error, psycopg.DataError):
+        return UnstorableValue(f"the database cannot take a value that was given: {message}")
     if is_outage(error):
         return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
     return None

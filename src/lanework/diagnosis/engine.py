@@ -24,6 +24,7 @@ PURPOSES = {
     "child": (0, "ctx.transaction() in child processes, up to 2 in each"),
     "setup": (0, "migrations at a start"),
     "cli": (0, "the command line"),
+    "doctor": (0, "the diagnosis"),
 }
 
 
