@@ -70,6 +70,7 @@ class Logins:
         response.set_cookie(COOKIE, secret, max_age=int(seconds), httponly=True, secure=self.secure, samesite="strict")
 
     async def logout(self, request: Request, who: Who, response: Response) -> None:
+        """Ends the session of the cookie."""
         assert isinstance(who, Caller)
         if credential(request)[0] == "session":
             await self.access.logout(who)
@@ -77,10 +78,12 @@ class Logins:
             response.delete_cookie(COOKIE)
 
     async def me(self, who: Who) -> Me:
+        """Who is asking, and what he may do."""
         assert isinstance(who, Caller)
         return Me(name=who.name, permissions={name: sorted(scopes) for name, scopes in sorted(who.grants.items())})
 
     async def tokens(self, who: Who) -> list[Token]:
+        """His own tokens; their secrets are known to nobody."""
         return await self.access.tokens(who.name)
 
     async def create(self, who: Who, wish: TokenWish) -> NewToken:
@@ -88,6 +91,7 @@ class Logins:
         return await self.access.create_token(who.name, wish.name, only=_within(who, wish.only), days=wish.days, by=who.name)
 
     async def revoke(self, who: Who, token: int) -> None:
+        """Ends one of his own tokens within a second."""
         await self.access.revoke_token(token, user=who.name, by=who.name)
 
 

@@ -20,6 +20,7 @@ class Health:
         routes.add("GET", "/health/ready", self.ready, needs=None, because=why, tags=["health"])
 
     async def live(self) -> dict[str, str]:
+        """The process answers."""
         return {"status": "alive"}
 
     async def ready(self, response: Response) -> dict[str, Any]:
