@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-
 from kg.app import make_api
 from kg.config import KgSettings
 from lanework.api import routes_of
@@ -33,7 +32,10 @@ def text() -> str:
 
 def operations() -> list[tuple[str, str, dict[str, Any]]]:
     return [
-        (method.upper(), path, parts[method]) for path, parts in document()["paths"].items() for method in METHODS if method in parts
+        (method.upper(), path, parts[method])
+        for path, parts in document()["paths"].items()
+        for method in METHODS
+        if method in parts
     ]
 
 
@@ -48,7 +50,9 @@ def test_every_route_is_in_it() -> None:
 
 
 def test_every_operation_is_described() -> None:
-    assert [f"{m} {p}" for m, p, one in operations() if not one.get("summary") or not one.get("description") or not one["tags"]] == []
+    assert [
+        f"{m} {p}" for m, p, one in operations() if not one.get("summary") or not one.get("description") or not one["tags"]
+    ] == []
     ids = [one["operationId"] for _, _, one in operations()]
     assert len(ids) == len(set(ids))
 
