@@ -147,10 +147,8 @@ def role_permissions() -> dict[str, set[tuple[str, str]]]:
 
 def roles_table() -> str:
     roles = role_permissions()
-    rows = [
-        f"| `{name}` | {_cell(what)} | {' | '.join(_reach(roles[role], name) for role in roles)} |"
-        for name, what in PERMISSIONS.items()
-    ]
+    reach = {name: " | ".join(_reach(grants, name) for grants in roles.values()) for name in PERMISSIONS}
+    rows = [f"| `{name}` | {_cell(what)} | {reach[name]} |" for name, what in PERMISSIONS.items()]
     heads = " | ".join(f"`{role}`" for role in roles)
     return "\n".join([f"| permission | allows | {heads} |", "|---|---|" + "---|" * len(roles), *rows])
 

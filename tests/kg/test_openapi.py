@@ -50,9 +50,8 @@ def test_every_route_is_in_it() -> None:
 
 
 def test_every_operation_is_described() -> None:
-    assert [
-        f"{m} {p}" for m, p, one in operations() if not one.get("summary") or not one.get("description") or not one["tags"]
-    ] == []
+    wanted = ("summary", "description", "tags")
+    assert [f"{method} {path}" for method, path, one in operations() if not all(one.get(name) for name in wanted)] == []
     ids = [one["operationId"] for _, _, one in operations()]
     assert len(ids) == len(set(ids))
 
@@ -67,9 +66,8 @@ def test_every_operation_says_what_it_answers() -> None:
                 lacking.append(f"{method} {path}: {status} has no content")
             if any(not schema and "event-stream" not in str(answer) for schema in schemas):
                 lacking.append(f"{method} {path}: {status} has no model")
-        for status in ("4XX", "5XX"):
-            if "application/problem+json" not in one["responses"].get(status, {}).get("content", {}):
-                lacking.append(f"{method} {path}: no problem for {status}")
+        problems = {status: one["responses"].get(status, {}).get("content", {}) for status in ("4XX", "5XX")}
+        lacking += [f"{method} {path}: no {status}" for status, has in problems.items() if "application/problem+json" not in has]
         if not good:
             lacking.append(f"{method} {path}: no good answer")
     assert lacking == []
