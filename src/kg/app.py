@@ -77,7 +77,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
     api.add_middleware(Replays, work=work, door=door, creates=_creating(api))
-    install(api, body_limit=settings.body_limit)
+    install(api, body_limit=settings.body_limit, keys=True)
     api.add_middleware(SafeHeaders)
     if settings.cors:
         api.add_middleware(

@@ -73,6 +73,16 @@ def test_every_operation_says_what_it_answers() -> None:
     assert lacking == []
 
 
+def test_what_creates_takes_a_key() -> None:
+    lacking = [
+        path
+        for method, path, one in operations()
+        if method == "POST" and ({"201", "202"} & one["responses"].keys()) and not path.startswith("/admin/maintenance")
+        if "idempotency-key" not in [parameter["name"].lower() for parameter in one.get("parameters", [])]
+    ]
+    assert lacking == []
+
+
 def test_bodies_refuse_what_they_do_not_know() -> None:
     schemas = document()["components"]["schemas"]
     open_ones = []

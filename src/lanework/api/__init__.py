@@ -65,10 +65,11 @@ def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
     return routes.router
 
 
-def install(api: FastAPI, *, body_limit: int = BODY_LIMIT) -> None:
-    """Call it after the routers were included."""
+def install(api: FastAPI, *, body_limit: int = BODY_LIMIT, keys: bool = False) -> None:
+    """Call it after the routers were included. `keys`: the application answers an Idempotency-Key of every POST that creates; the
+    document says so. (That of a job is stored with the job, always.)"""
     problems.install(api)
-    document.install(api)
+    document.install(api, keys=keys)
     check_policies(api)
     api.add_middleware(JsonBodies)
     api.add_middleware(BodyLimit, limit=body_limit)

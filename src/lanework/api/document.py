@@ -9,6 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from lanework.api.problems import MEDIA_TYPE
 
+#: The header of POSTs that create.
+_KEY = {
+    "name": "Idempotency-Key", "in": "header", "required": False,
+    "description": "the same key with the same body gets the same answer",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+}  # fmt: skip
 METHODS = ("get", "post", "put", "patch", "delete")
 
 
@@ -34,19 +40,19 @@ class Problem(BaseModel):
     errors: list[Wrong] | None = None
 
 
-def install(api: FastAPI) -> None:
+def install(api: FastAPI, *, keys: bool) -> None:
     generate = api.openapi
 
     def openapi() -> dict[str, Any]:
         if api.openapi_schema is None:
-            _complete(generate())
+            _complete(generate(), keys=keys)
         found: dict[str, Any] = api.openapi_schema or {}
         return found
 
     api.openapi = openapi  # type: ignore[method-assign]  # FastAPI's own way to extend it
 
 
-def _complete(document: dict[str, Any]) -> None:
+def _complete(document: dict[str, Any], *, keys: bool) -> None:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
@@ -58,6 +64,8 @@ def _complete(document: dict[str, Any]) -> None:
         for method in METHODS:
             if method in operations:
                 _complete_operation(operations[method])
+        if keys and "201" in operations.get("post", {}).get("responses", {}):
+            operations["post"].setdefault("parameters", []).append(_KEY)
 
 
 def _complete_operation(operation: dict[str, Any]) -> None:
