@@ -111,7 +111,7 @@ def translated() -> Iterator[None]:
         raise
 
 
-def translate(error: psycopg.Error) -> LaneworkError | None:  # noqa: PLR0911 - one line per meaning
+def translate(error: psycopg.Error) -> LaneworkError | None:
     state = error.sqlstate or ""
     message = (error.diag.message_primary or str(error)).strip()
     if state.startswith("LW") and (kind := BY_CODE.get(f"LW-{state[2:]}")):
@@ -122,11 +122,19 @@ def translate(error: psycopg.Error) -> LaneworkError | None:  # noqa: PLR0911 - 
         return SchemaError(f"the database has no (or an older) lanework schema: {message}; run `lanework migrate`")
     if isinstance(error, pg.CheckViolation) and error.diag.table_name == "jobs":
         return InvalidJob(f"payload: the database refuses this job: {message}", field="payload")
-    if isinstance(error, psycopg.DataError):
-        return UnstorableValue(f"the database cannot take a value that was given: {message}")
     if is_outage(error):
         return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
     return None
+
+
+@contextmanager
+def storable() -> Iterator[None]:
+    """For callers who gave the values. (A worker looks for the one at fault in its batch, and wants the error as it is.)"""
+    try:
+        yield
+    except psycopg.DataError as error:
+        message = (error.diag.message_primary or str(error)).strip()
+        raise UnstorableValue(f"the database cannot take a value that was given: {message}") from error
 
 
 def is_outage(error: BaseException) -> bool:
