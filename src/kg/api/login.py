@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from kg.access.access import Access, NewToken, Token
+from kg.access.access import Access, Token
 from kg.access.caller import Caller
 from kg.api.door import COOKIE, Door, credential
 from kg.errors import CrossSite
@@ -34,6 +35,14 @@ class TokenWish(BaseModel):
     #: Limits the token to these of the user's permissions; none: all that he has.
     only: list[str] | None = None
     days: Annotated[float, Field(gt=0, le=3650)] | None = 90
+
+
+class Made(BaseModel):
+    """A new token. `secret` is null when the answer is told again for the same Idempotency-Key: it is stored nowhere."""
+
+    id: int
+    secret: str | None
+    expires_at: datetime | None
 
 
 class Logins:
@@ -86,9 +95,10 @@ class Logins:
         """His own tokens; their secrets are known to nobody."""
         return await self.access.tokens(who.name)
 
-    async def create(self, who: Who, wish: TokenWish) -> NewToken:
+    async def create(self, who: Who, wish: TokenWish) -> Made:
         """The secret is in this answer and nowhere else."""
-        return await self.access.create_token(who.name, wish.name, only=_within(who, wish.only), days=wish.days, by=who.name)
+        made = await self.access.create_token(who.name, wish.name, only=_within(who, wish.only), days=wish.days, by=who.name)
+        return Made(id=made.id, secret=made.secret, expires_at=made.expires_at)
 
     async def revoke(self, who: Who, token: int) -> None:
         """Ends one of his own tokens within a second."""
