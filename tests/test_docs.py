@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from lanework import migrate, retries
+from kg.access.permissions import PERMISSIONS
+from kg.app import make_api
+from kg.config import KgSettings
+from lanework import Lanework, migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
 from lanework._plans import ScheduleValues
+from lanework.api import Policy, routes_of
 from lanework.cli.parser import COMMANDS, GROUPS
 from lanework.config import Settings
 from lanework.errors import LaneworkError
@@ -120,6 +124,40 @@ def _raised(code: int) -> str:
     return ", ".join(kind.code for kind in _errors() if kind.exit_code == code and code > 1)
 
 
+def routes_table() -> str:
+    api = make_api(KgSettings.load(), Lanework("postgresql://nobody@127.0.0.1:1/nothing"))
+    rows = [f"| `{one.method} {one.path.replace(':path', '')}` | {_needs(one.policy)} |" for one in routes_of(api)]
+    return "\n".join(["| route | permission |", "|---|---|", *rows])
+
+
+def _needs(policy: Policy | None) -> str:
+    assert policy is not None
+    return "–" if policy.permission is None else f"`{policy.permission}`" if policy.permission else "known"
+
+
+def role_permissions() -> dict[str, set[tuple[str, str]]]:
+    """As the migration has them; tests/kg/test_access.py compares it with the rows."""
+    sql = (ROOT / "src/kg/_store/migrations/0001_access.sql").read_text()
+    parts: dict[str, set[tuple[str, str]]] = {}
+    for part, permission, scope in re.findall(r"\('(\w+)', '(\w+:\w+)', '(\w+)'\)", sql):
+        parts.setdefault(part, set()).add((permission, scope))
+    roles = re.findall(r"\('(\w+)', array\[([^\]]*)\]\)", sql)
+    return {role: {one for part in re.findall(r"\w+", has) for one in parts.get(part, ())} for role, has in roles}
+
+
+def roles_table() -> str:
+    roles = role_permissions()
+    reach = {name: " | ".join(_reach(grants, name) for grants in roles.values()) for name in PERMISSIONS}
+    rows = [f"| `{name}` | {_cell(what)} | {reach[name]} |" for name, what in PERMISSIONS.items()]
+    heads = " | ".join(f"`{role}`" for role in roles)
+    return "\n".join([f"| permission | allows | {heads} |", "|---|---|" + "---|" * len(roles), *rows])
+
+
+def _reach(grants: set[tuple[str, str]], permission: str) -> str:
+    scopes = {scope for name, scope in grants if name == permission}
+    return "all" if "all" in scopes else "own" if scopes else ""
+
+
 def _cell(text: object) -> str:
     return str(text).replace("|", "\\|")
 
@@ -129,6 +167,8 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "codes": ("docs/guides/errors.md", codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
+    "routes": ("docs/reference/http.md", routes_table),
+    "roles": ("docs/reference/http.md", roles_table),
     "exit codes": ("docs/reference/cli.md", exit_codes_table),
 }
 

@@ -25,6 +25,7 @@ CODES = {
     "LW-302": "IdempotencyConflict",
     "LW-303": "NewerPayload",
     "LW-304": "TooManyChildren",
+    "LW-305": "UnstorableValue",
     "LW-310": "JobNotFound",
     "LW-311": "JobNotFinished",
     "LW-312": "JobFailed",

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import importlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import compile_path
 
 from kg.access.access import Access
 from kg.api.door import Door
@@ -74,8 +75,8 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Users(access).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
-    api.add_middleware(Replays, work=work, door=door, creates=_creating(api).__contains__)
-    install(api, body_limit=settings.body_limit)
+    api.add_middleware(Replays, work=work, door=door, creates=_creating(api))
+    install(api, body_limit=settings.body_limit, keys=True)
     api.add_middleware(SafeHeaders)
     if settings.cors:
         api.add_middleware(
@@ -85,6 +86,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     return api
 
 
-def _creating(api: FastAPI) -> set[str]:
-    """POSTs that create something. A job's key is not kept here: it is stored with the job."""
-    return {one.path for one in routes_of(api) if one.method == "POST" and one.status == 201 and "{" not in one.path}
+def _creating(api: FastAPI) -> Callable[[str], bool]:
+    """Is it the path of a POST that creates something? A job's key is not asked for here: it is stored with the job."""
+    patterns = [compile_path(one.path)[0] for one in routes_of(api) if one.method == "POST" and one.status == 201]
+    return lambda path: any(pattern.match(path) for pattern in patterns)

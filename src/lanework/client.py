@@ -39,7 +39,7 @@ from lanework._store.keeper import AsyncKeeper, Keeper
 from lanework._store.overview import delete_job
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.schedules import schedule_alarms
-from lanework._store.verb import Verb, arun, run
+from lanework._store.verb import Verb, arun, run, storable
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
 from lanework.budgets import Budgets
@@ -579,10 +579,12 @@ class Lanework(Acts, Declares):
     # -- the database --------------------------------------------------------------------------------------------------
 
     def _run(self, verb: Verb[T]) -> T:
-        return self._sync_keeper().run(verb)
+        with storable():
+            return self._sync_keeper().run(verb)
 
     async def _arun(self, verb: Verb[T]) -> T:
-        return await (await self._async_keeper()).run(verb)
+        with storable():
+            return await (await self._async_keeper()).run(verb)
 
     def _sync_keeper(self) -> Keeper:
         if self._keeper is None:

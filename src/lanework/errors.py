@@ -11,6 +11,7 @@ LaneworkError
 │   ├── UnknownJobType          LW-301
 │   ├── TooManyChildren         LW-304
 │   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
+├── UnstorableValue             LW-305   a text or a number that PostgreSQL cannot store
 ├── NewerPayload                LW-303   the payload was written by newer code
 ├── JobNotFound                 LW-310
 ├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
@@ -123,6 +124,12 @@ class UnknownJobType(InvalidJob):
 class IdempotencyConflict(InvalidJob):
     code = "LW-302"
     http_status = 409
+
+
+class UnstorableValue(LaneworkError):
+    code = "LW-305"
+    exit_code = 2
+    http_status = 422
 
 
 class NewerPayload(LaneworkError):

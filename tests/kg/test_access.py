@@ -9,15 +9,22 @@ import psycopg
 import pytest
 from fastapi import FastAPI
 
+from kg.access.access import Role
 from kg.access.permissions import PERMISSIONS
 from lanework.api import Policy, install, routes_of
 from lanework.errors import ConfigError
 from tests.kg.house import ROLES, House
+from tests.test_docs import role_permissions
 
 
 def _filled(path: str) -> str:
     """A path with something that is not there."""
-    return re.sub(r"{[a-z_]*(id|token)}", "999999", path).replace("{name}", "nobody").replace("{link}", "nothing")
+    return re.sub(r"{[a-z_]*(id|token)}", "999999", re.sub(r"{(name|group|link)(:path)?}", "nobody", path))
+
+
+def _roles(house: House) -> list[Role]:
+    found: list[Role] = house.act(house.access.roles())
+    return found
 
 
 def _routes(house: House) -> list[tuple[str, str, Policy]]:
@@ -25,7 +32,7 @@ def _routes(house: House) -> list[tuple[str, str, Policy]]:
 
 
 def test_every_route_asks_for_its_permission(house: House) -> None:
-    grants = {role.name: role.permissions for role in house.act(house.access.roles())}
+    grants = {role.name: role.permissions for role in _roles(house)}
     routes = _routes(house)
     assert len(routes) > 20
     wrong = []
@@ -48,6 +55,11 @@ def test_every_route_asks_for_its_permission(house: House) -> None:
 
 def test_policies_name_known_permissions(house: House) -> None:
     assert {policy.permission for _, _, policy in _routes(house)} - {None, ""} <= PERMISSIONS.keys()
+
+
+def test_the_manual_tells_the_roles_as_they_are(house: House) -> None:
+    rows = {role.name: {(name, scope) for name, scopes in role.permissions.items() for scope in scopes} for role in _roles(house)}
+    assert rows == role_permissions()
 
 
 def test_a_route_without_a_policy_stops_the_start() -> None:

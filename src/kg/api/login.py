@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from kg.access.access import Access, NewToken, Token
+from kg.access.access import Access, Token
 from kg.access.caller import Caller
 from kg.api.door import COOKIE, Door, credential
 from kg.errors import CrossSite
@@ -34,6 +35,14 @@ class TokenWish(BaseModel):
     #: Limits the token to these of the user's permissions; none: all that he has.
     only: list[str] | None = None
     days: Annotated[float, Field(gt=0, le=3650)] | None = 90
+
+
+class Made(BaseModel):
+    """A new token. `secret` is null when the answer is told again for the same Idempotency-Key: it is stored nowhere."""
+
+    id: int
+    secret: str | None
+    expires_at: datetime | None
 
 
 class Logins:
@@ -70,6 +79,7 @@ class Logins:
         response.set_cookie(COOKIE, secret, max_age=int(seconds), httponly=True, secure=self.secure, samesite="strict")
 
     async def logout(self, request: Request, who: Who, response: Response) -> None:
+        """Ends the session of the cookie."""
         assert isinstance(who, Caller)
         if credential(request)[0] == "session":
             await self.access.logout(who)
@@ -77,17 +87,21 @@ class Logins:
             response.delete_cookie(COOKIE)
 
     async def me(self, who: Who) -> Me:
+        """Who is asking, and what he may do."""
         assert isinstance(who, Caller)
         return Me(name=who.name, permissions={name: sorted(scopes) for name, scopes in sorted(who.grants.items())})
 
     async def tokens(self, who: Who) -> list[Token]:
+        """His own tokens; their secrets are known to nobody."""
         return await self.access.tokens(who.name)
 
-    async def create(self, who: Who, wish: TokenWish) -> NewToken:
+    async def create(self, who: Who, wish: TokenWish) -> Made:
         """The secret is in this answer and nowhere else."""
-        return await self.access.create_token(who.name, wish.name, only=_within(who, wish.only), days=wish.days, by=who.name)
+        made = await self.access.create_token(who.name, wish.name, only=_within(who, wish.only), days=wish.days, by=who.name)
+        return Made(id=made.id, secret=made.secret, expires_at=made.expires_at)
 
     async def revoke(self, who: Who, token: int) -> None:
+        """Ends one of his own tokens within a second."""
         await self.access.revoke_token(token, user=who.name, by=who.name)
 
 

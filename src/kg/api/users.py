@@ -53,9 +53,11 @@ class Users:
         add("DELETE", "/admin/roles/{name}", self.remove_role, needs="roles:manage", status_code=204, tags=["access"])
 
     async def users(self) -> list[User]:
+        """All users and their roles."""
         return await self.access.users()
 
     async def add(self, who: Who, user: NewUser) -> User:
+        """A new user; without a password he gets in by a link or a token."""
         await self._has_all_of(who, user.roles)
         return await self.access.add_user(user.name, user.password, user.roles, by=who.name)
 
@@ -65,20 +67,25 @@ class Users:
         return await self.access.set_user(name, password=change.password, roles=change.roles, disabled=change.disabled, by=who.name)
 
     async def tokens(self, user: str | None = None) -> list[Token]:
+        """Everybody's tokens, or one user's; their secrets are known to nobody."""
         return await self.access.tokens(user)
 
     async def revoke(self, who: Who, token: int) -> None:
+        """Ends a token within a second."""
         await self.access.revoke_token(token, by=who.name)
 
     async def roles(self) -> list[Role]:
+        """All roles and what they allow."""
         return await self.access.roles()
 
     async def set_role(self, who: Who, name: str, grants: Grants) -> Role:
+        """Adds a role, or says anew what it allows."""
         pairs = [(permission, scope) for permission, scopes in grants.permissions.items() for scope in scopes]
         _has_all(who, pairs)
         return await self.access.set_role(name, grants.description, pairs, by=who.name)
 
     async def remove_role(self, who: Who, name: str) -> None:
+        """Built-in roles stay."""
         await self.access.remove_role(name, by=who.name)
 
     async def _has_all_of(self, who: object, roles: Iterable[str]) -> None:

@@ -38,9 +38,9 @@ def count_matching(kind: str, filter: Mapping[str, Any]) -> Verb[int]:
 
 
 def list_operations(
-    *, id: int | None = None, state: str | None = None, before: int | None = None, limit: int = 100
+    *, id: int | None = None, state: str | None = None, by: str | None = None, before: int | None = None, limit: int = 100
 ) -> Verb[list[Row]]:
-    return verb("list_operations", rows, id=id, state=state, before=before, limit=limit)
+    return verb("list_operations", rows, id=id, state=state, by=by, before=before, limit=limit)
 
 
 def list_audit(

@@ -25,6 +25,7 @@ from lanework.errors import (
     InvalidSchedule,
     LaneworkError,
     SchemaError,
+    UnstorableValue,
 )
 
 T = TypeVar("T")
@@ -124,6 +125,16 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
     if is_outage(error):
         return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
     return None
+
+
+@contextmanager
+def storable() -> Iterator[None]:
+    """For callers who gave the values. (A worker looks for the one at fault in its batch, and wants the error as it is.)"""
+    try:
+        yield
+    except psycopg.DataError as error:
+        message = (error.diag.message_primary or str(error)).strip()
+        raise UnstorableValue(f"the database cannot take a value that was given: {message}") from error
 
 
 def is_outage(error: BaseException) -> bool:

@@ -10,6 +10,7 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.routing import APIRouter, iter_route_contexts
 
 from lanework._store.verb import origin
+from lanework.api.storable import storable
 from lanework.errors import ConfigError
 
 Scope = Literal["all", "own"]
@@ -83,7 +84,10 @@ class Routes:
         if needs is None and not because:
             raise ConfigError(f"route {method} {path}: a route that everybody may call says why (because=…)")
         policy = Policy(needs, None if needs is None else self.gate, because)
-        self.router.add_api_route(path, endpoint, methods=[method], dependencies=[Depends(policy)], **options)
+        extra = {"x-permission": needs, **options.pop("openapi_extra", {})}
+        self.router.add_api_route(
+            path, endpoint, methods=[method], dependencies=[Depends(policy), Depends(storable)], openapi_extra=extra, **options
+        )
 
 
 class Listed(NamedTuple):

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
-from fastapi import Response
+from pydantic import BaseModel
 
 from lanework.api.gate import Routes
 from lanework.client import Lanework
+from lanework.errors import DatabaseUnavailable
+
+
+class Ready(BaseModel):
+    """`degraded`: it answers, and something is wrong. `polls_only`: jobs are found by looking alone, without hints."""
+
+    status: Literal["ready", "degraded"]
+    workers: int
+    leader: bool
+    polls_only: bool
 
 
 class Health:
@@ -20,18 +30,17 @@ class Health:
         routes.add("GET", "/health/ready", self.ready, needs=None, because=why, tags=["health"])
 
     async def live(self) -> dict[str, str]:
+        """The process answers."""
         return {"status": "alive"}
 
-    async def ready(self, response: Response) -> dict[str, Any]:
+    async def ready(self) -> Ready:
         """503 when the database does not answer. Says nothing about who works what: that needs a permission."""
         found = await self.app.ahealth()
         if "error" in found:
-            response.status_code = 503
-            response.headers["Retry-After"] = "5"
-            return {"status": "the database is away", "code": found["code"]}
-        return {
-            "status": "ready" if found["ok"] else "degraded",
-            "workers": found["workers"],
-            "leader": found["leader"] is not None,
-            "polls_only": any(not one["listening"] for one in found["here"]),
-        }
+            raise DatabaseUnavailable(f"the database is away ({found['code']})")
+        return Ready(
+            status="ready" if found["ok"] else "degraded",
+            workers=found["workers"],
+            leader=found["leader"] is not None,
+            polls_only=any(not one["listening"] for one in found["here"]),
+        )

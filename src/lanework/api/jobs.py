@@ -2,45 +2,37 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import Header, Query, Response
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from lanework._children import ChildResult
 from lanework._handle import FINAL, JobInfo
+from lanework.api.fields import LARGEST, Before, Body, Id, Limit, Moment, Name, Priority, Reason, Seconds
 from lanework.api.gate import Caller, Forbidden, Routes, Who
 from lanework.client import Lanework
 from lanework.errors import JobNotFound, JobRunning
 from lanework.reports import Attempt, ItemFailure, LogEntry, Step
 
-JobId = Annotated[int, Field(ge=1, le=2**63 - 1)]
-Limit = Annotated[int, Query(ge=1, le=1000)]
+JobId = Id
+Some = Annotated[str | None, Query(max_length=200)]
 
 
-class NewJob(BaseModel):
+class NewJob(Body):
     """A job to submit. Options that are left out are as its type declares."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    type: Annotated[str, Field(min_length=1, max_length=200)]
-    args: dict[str, Any] = {}
-    priority: Annotated[int, Field(ge=-1000, le=1000)] | None = None
-    run_at: datetime | None = None
-    owner: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=20)] | None = None
-    max_age: Annotated[float, Field(gt=0)] | None = None
+    type: Name
+    args: dict[str, Any] = Field(default_factory=dict)
+    priority: Priority | None = None
+    run_at: Moment | None = None
+    owner: Name | None = None
+    tags: Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=20)] | None = None
+    max_age: Seconds | None = None
     max_tries: Annotated[int, Field(ge=1, le=100)] | None = None
-    session: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    session: Name | None = None
     continues: JobId | None = None
-    from_step: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-
-
-class Reason(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    reason: Annotated[str, Field(max_length=1000)] = ""
+    from_step: Name | None = None
 
 
 class Answer(BaseModel):
@@ -101,11 +93,11 @@ class Jobs:
         status: Annotated[list[str] | None, Query()] = None,
         type: Annotated[list[str] | None, Query()] = None,
         lane: Annotated[list[str] | None, Query()] = None,
-        owner: str | None = None,
-        tag: str | None = None,
-        error_class: str | None = None,
-        created_after: datetime | None = None,
-        before: Annotated[int | None, Query(ge=1, le=2**63 - 1)] = None,
+        owner: Some = None,
+        tag: Some = None,
+        error_class: Some = None,
+        created_after: Moment | None = None,
+        before: Before = None,
         limit: Limit = 100,
     ) -> Page:
         """Newest first; those of the caller, or all with the right to see all."""
@@ -120,6 +112,7 @@ class Jobs:
         return Page(jobs=found, next=found[-1].id if len(found) == limit else None)
 
     async def get(self, who: Who, job_id: JobId) -> JobInfo:
+        """A job as it is now, with its result when it has ended."""
         return await self.visible(who, "jobs:read", job_id)
 
     async def delete(self, who: Who, job_id: JobId) -> Answer:
@@ -139,24 +132,29 @@ class Jobs:
         return Answer(id=job_id, status=status)
 
     async def attempts(self, who: Who, job_id: JobId) -> list[Attempt]:
+        """The attempts that did not succeed, each with its error and traceback."""
         await self.visible(who, "jobs:read", job_id)
         return await self.app.aattempts(job_id)
 
     async def steps(self, who: Who, job_id: JobId, limit: Limit = 1000) -> list[Step]:
+        """The stored steps, in the order in which they were stored."""
         await self.visible(who, "jobs:read", job_id)
         return await self.app.asteps(job_id, limit=limit)
 
     async def logs(
-        self, who: Who, job_id: JobId, after: Annotated[int, Query(ge=0, le=2**63 - 1)] = 0, limit: Limit = 1000
+        self, who: Who, job_id: JobId, after: Annotated[int, Query(ge=0, le=LARGEST)] = 0, limit: Limit = 1000
     ) -> list[LogEntry]:
+        """What it has written; `after` is the id of the last line that is known."""
         await self.visible(who, "jobs:read", job_id)
         return await self.app.alogs(job_id, after=after, limit=limit)
 
     async def item_errors(self, who: Who, job_id: JobId, limit: Limit = 1000) -> list[ItemFailure]:
+        """The items of a partial job that failed."""
         await self.visible(who, "jobs:read", job_id)
         return await self.app.aitem_errors(job_id, limit=limit)
 
     async def children(self, who: Who, job_id: JobId) -> list[ChildResult]:
+        """The jobs that it has submitted."""
         await self.visible(who, "jobs:read", job_id)
         return await self.app.achildren(job_id)
 

@@ -48,7 +48,7 @@ class Live:
         self.streams, self.feed = Streams(), Feed(app)
 
     def add_to(self, routes: Routes) -> None:
-        sse: dict[str, Any] = {"response_class": Stream, "tags": ["live"]}
+        sse: dict[str, Any] = {"response_class": Stream, "status_code": 200, "tags": ["live"]}
         told: dict[int | str, Any] = {204: {"description": "It has ended, and you have all of it"}}
         routes.add("GET", "/jobs/{job_id}/stream", self.job, needs="jobs:read", responses=told, **sse)
         routes.add("GET", "/events", self.all, needs="events:read", **sse)

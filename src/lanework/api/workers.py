@@ -2,57 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from lanework.api.fields import Body, Change, Name, Reason, given, shown
 from lanework.api.gate import Routes, Who
-from lanework.api.jobs import Answer, JobId, Reason
+from lanework.api.jobs import Answer, JobId
 from lanework.client import Lanework
-from lanework.lanes import LaneChange, LaneInfo
+from lanework.lanes import LaneInfo
 from lanework.overview import Overview
 from lanework.reports import WorkerInfo
 
+_NULLABLE = ("max_slots", "worker_slots")
 Slots = Annotated[int, Field(ge=0, le=10_000)]
 
 
-class LaneValues(BaseModel):
+class LaneValues(Body):
     """What of a lane can be changed. Slots may be null: no such limit."""
-
-    model_config = ConfigDict(extra="forbid")
 
     max_slots: Slots | None = None
     worker_slots: Slots | None = None
     poll_interval_ms: Annotated[int, Field(ge=50, le=120_000)] | None = None
     stale_timeout_minutes: Annotated[int, Field(ge=1, le=1440)] | None = None
     enabled: bool | None = None
-    job_types: list[str] | None = None
-
-    def given(self) -> dict[str, Any]:
-        """What was said; a null counts only where it means something."""
-        return {
-            name: value
-            for name, value in self.model_dump(exclude_unset=True).items()
-            if value is not None or name in ("max_slots", "worker_slots")
-        }
+    #: Its owners take turns, whatever one of them has queued.
+    fair: bool | None = None
+    job_types: Annotated[list[Name], Field(max_length=1000)] | None = None
 
 
 class NewLane(LaneValues):
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_.-]{0,62}$")]
-
-
-class OldAndNew(BaseModel):
-    old: Any
-    new: Any
-
-
-class Change(BaseModel):
-    """What a change did, field by field."""
-
-    name: str
-    changed: dict[str, OldAndNew]
 
 
 class Workers:
@@ -79,28 +60,27 @@ class Workers:
         return await self.app.aoverview()
 
     async def lanes(self) -> list[LaneInfo]:
+        """All lanes, with how many jobs run there."""
         return await self.app.lanes.alist()
 
     async def lane(self, name: str) -> LaneInfo:
+        """One lane."""
         return await self.app.lanes.aget(name)
 
     async def create(self, who: Who, lane: NewLane) -> Change:
-        values = {name: value for name, value in lane.given().items() if name != "name"}
-        return _shown(await self.app.lanes.acreate(lane.name, by=who.name, **values))
+        """A new lane; what is left out has its default."""
+        values = given(lane, *_NULLABLE, without=frozenset({"name"}))
+        return shown(await self.app.lanes.acreate(lane.name, by=who.name, **values))
 
     async def change(self, who: Who, name: str, values: LaneValues) -> Change:
         """Acts within one poll; lowering slots stops no running job."""
-        return _shown(await self.app.lanes.aset(name, by=who.name, **values.given()))
+        return shown(await self.app.lanes.aset(name, by=who.name, **given(values, *_NULLABLE)))
 
     async def remove(self, who: Who, name: str, move_to: Annotated[str | None, Query()] = None) -> None:
         """A lane that has job types asks for the lane that takes them."""
         await self.app.lanes.aremove(name, move_to=move_to, by=who.name)
 
     async def cancel(self, who: Who, job_id: JobId, reason: Reason | None = None) -> Answer:
+        """Cancels any job: `cancelled` for one that waited, `stopping` for a running one."""
         status = await self.app.acancel(job_id, by=who.name, reason=reason.reason if reason else "")
         return Answer(id=job_id, status=status)
-
-
-def _shown(change: LaneChange) -> Change:
-    pairs: Mapping[str, tuple[Any, Any]] = change.changed
-    return Change(name=change.name, changed={name: OldAndNew(old=old, new=new) for name, (old, new) in pairs.items()})
