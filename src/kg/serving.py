@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
-import signal
 import socket
 import sys
-import threading
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
 from kg.app import make_api
+from kg.logs import speak
+from kg.parent import die_with_parent
 
 #: Seconds that requests get to end after SIGTERM. Streams end at once.
 GRACE = 10
@@ -32,27 +31,15 @@ class Server(uvicorn.Server):
 
 
 def main(fd: int) -> None:
+    die_with_parent()
+    speak()
     api = make_api()
     config = uvicorn.Config(
         api, log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=GRACE, server_header=False, date_header=True,
         timeout_keep_alive=30,
     )  # fmt: skip
-    _die_with_parent()
     with socket.socket(fileno=fd) as listening:
         Server(config, api).run(sockets=[listening])
-
-
-def _die_with_parent() -> None:
-    """No process of ours outlives the one that watches it, however that one ends."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        pause = threading.Event()
-        while os.getppid() == parent:
-            pause.wait(0.5)
-        signal.raise_signal(signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True, name="parent").start()
 
 
 if __name__ == "__main__":

@@ -89,3 +89,8 @@ def forget_attempts(key: str) -> Verb[None]:
 
 def has_users() -> Verb[bool]:
     return verb("has_users", lambda found: bool(found[0][0]))
+
+
+def clean_up() -> Verb[int]:
+    """How many rows nobody needed any more."""
+    return verb("clean_up", lambda found: int(found[0][0]))
