@@ -19,6 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from kg._store.schema import prepare
 from kg.access import upkeep
 from kg.access.access import Access
+from kg.access.answers import Answers
 from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
@@ -29,7 +30,6 @@ from kg.config import KgSettings
 from lanework import Lanework
 from lanework.api import Routes, install, make_router, routes_of
 from lanework.errors import ConfigError, DatabaseUnavailable
-
 
 logger = logging.getLogger("kg")
 
@@ -95,7 +95,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Users(access).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
-    api.add_middleware(Replays, work=work, door=door, creates=_creating(api).__contains__)
+    api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api).__contains__)
     install(api, body_limit=settings.body_limit)
     if settings.cors:
         api.add_middleware(

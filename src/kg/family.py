@@ -35,9 +35,8 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen(2048)
     except OSError as error:
         listening.close()
-        raise ConfigError(
-            f"cannot listen on {host}:{port}: {(error.strerror or str(error)).lower()}; choose another address with --host or --port"
-        ) from None
+        why = (error.strerror or str(error)).lower()
+        raise ConfigError(f"cannot listen on {host}:{port}: {why}; choose another address with --host or --port") from None
     listening.setblocking(False)
     return listening
 
@@ -56,7 +55,8 @@ class Member:
 
 @dataclass
 class Family:
-    """`add` what is wanted, then `watch` until SIGTERM or Ctrl-C. The last added is ended first. A second signal ends all at once."""
+    """`add` what is wanted, then `watch` until SIGTERM or Ctrl-C. The last added is ended first. A second signal
+    ends all at once."""
 
     members: list[Member] = field(default_factory=list)
     _stop: threading.Event = field(default_factory=threading.Event)

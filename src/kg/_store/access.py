@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from psycopg import errors as pg
+
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+
+
+def names_no_role(error: Exception) -> bool:
+    return isinstance(error, pg.ForeignKeyViolation)
 
 
 def _first(found: list[Row]) -> Row | None:

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from psycopg import errors as pg
-
 from kg._store import access as store
 from kg._store.schema import prepare
 from kg._store.verb import Verb
@@ -240,6 +238,8 @@ async def _hashed(password: str) -> str:
 def _known_roles(roles: Sequence[str]) -> Iterator[None]:
     try:
         yield
-    except pg.ForeignKeyViolation:
+    except Exception as error:
+        if not store.names_no_role(error):
+            raise
         shown = ", ".join(roles)
         raise InvalidAccess(f"roles: one of {shown} is no role; `kg roles list` shows them", field="roles") from None

@@ -8,24 +8,10 @@ from typing import Any
 import httpx2
 
 from kg.cli.house import read_note
-from kg.errors import AccessNotFound, KgError, NotAuthenticated
+from kg.errors import AccessNotFound, KgError, NotAuthenticated, Refused, ServerAway
 from lanework.errors import ConfigError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
-
-
-class ServerAway(KgError):
-    """No server answers."""
-
-    code = "KG-120"
-    exit_code = 3
-    http_status = 503
-
-
-class Refused(KgError):
-    """The server said no."""
-
-    code = "KG-121"
 
 
 def ask(method: str, path: str, **more: Any) -> Any:

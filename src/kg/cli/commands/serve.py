@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import http.client
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
-    speak()
+    speak(engine=logging.WARNING)
     place = Place.open(settings)
     with database():
         asyncio.run(_prepare())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import os
 
 from kg.access.access import Access
@@ -25,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
-    speak()
+    speak(engine=logging.WARNING)
     place = serve.Place.open(settings)
     with serve.database():
         link, token = asyncio.run(_welcome(single="LANEWORK_DSN" not in os.environ))
