@@ -111,7 +111,7 @@ class Family:
                 _signal(member, signal.SIGKILL)
             elif self._hurry.is_set() and not hurried:
                 hurried = True
-                _signal(member, signal.SIGTERM)  # a second one: no more patience
+                _signal(member, signal.SIGINT)  # a second signal: no more patience
             time.sleep(0.02)
 
 

@@ -25,3 +25,23 @@ def die_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True, name="parent").start()
+
+
+#: The process that supervises a worker, in the worker's environment.
+SUPERVISOR_PID = "KG_SUPERVISOR_PID"
+LOOK_EVERY = 0.3
+
+
+def end_without_supervisor() -> None:
+    """SIGTERM for this process once its supervisor has ended. An engine's worker can go on alone; here another is started for it."""
+    told = os.environ.pop(SUPERVISOR_PID, "")
+    if not told:
+        return
+    supervisor, pause = int(told), threading.Event()
+
+    def watch() -> None:
+        while os.getppid() == supervisor:
+            pause.wait(LOOK_EVERY)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True, name="supervisor").start()

@@ -10,9 +10,9 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from kg.app import make_api
 from kg.logs import speak
 from kg.parent import die_with_parent
+from lanework.errors import LaneworkError
 
 #: Seconds that requests get to end after SIGTERM. Streams end at once.
 GRACE = 10
@@ -33,6 +33,8 @@ class Server(uvicorn.Server):
 def main(fd: int) -> None:
     die_with_parent()
     speak()
+    from kg.app import make_api  # noqa: PLC0415 - imports the jobs that settings name: what is wrong there is told, not thrown
+
     api = make_api()
     config = uvicorn.Config(
         api, log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=GRACE, server_header=False, date_header=True,
@@ -43,4 +45,8 @@ def main(fd: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    try:
+        main(int(sys.argv[1]))
+    except LaneworkError as error:
+        sys.stderr.write(f"{error.code}: {error}\n")
+        sys.exit(error.exit_code)

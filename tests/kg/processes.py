@@ -19,7 +19,7 @@ from typing import Any
 LIMIT_S = 60
 #: A module that `KG_IMPORTS` names.
 JOBS = '''
-import asyncio
+import os
 from kg.app import work
 from lanework import Context
 
@@ -30,6 +30,9 @@ async def add(ctx: Context, a: int, b: int = 2) -> int:
 @work.job(lane="interactive")
 async def fail(ctx: Context, secret: str = "") -> None:
     raise RuntimeError("it did not work")
+
+if "HOUSE_WEBHOOK" in os.environ:
+    work.webhook("http://127.0.0.1:9/", secret=os.environ["HOUSE_WEBHOOK"], every=0)
 '''
 
 
@@ -109,6 +112,9 @@ class Kg:
 
     def like(self, words: str) -> list[int]:
         return [pid for pid in self.family() if words in _command(pid)]
+
+    def commands(self) -> list[str]:
+        return [_command(pid) for pid in self.family()]
 
     def stop(self, number: int = signal.SIGTERM) -> int:
         self.process.send_signal(number)

@@ -96,8 +96,8 @@ class Access:
 
     async def login(self, name: str, password: str, *, origin: str) -> tuple[str, float]:
         """A session's secret and how many seconds it lasts. Name and address are counted, whether it fits or not."""
-        known = name if _NAME.fullmatch(name) else "?"  # nobody has such a name, and not every text can be stored
-        keys = [f"login:name:{known}", f"login:from:{origin}"]
+        # not the name itself: now and then somebody types his password there
+        keys = [f"login:name:{secrets.digest(name).hex()}", f"login:from:{origin}"]
         for key in keys:
             await self._count(key)
         stored = await self._run(store.password(name)) if _NAME.fullmatch(name) else None
