@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from kg.access.permissions import PERMISSIONS
+from kg.config import KgSettings
 from lanework import migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
@@ -45,6 +47,31 @@ def _default(row: dict[str, object]) -> str:
     if isinstance(value, float):
         value = f"{value:g}"
     return "none" if value is None else f"{value} {row['unit']}".strip()
+
+
+def platform_settings_table() -> str:
+    rows = [f"| `{row['env']}` | {_default(row) or 'none'} | {_cell(row['help'])} |" for row in KgSettings.describe()]
+    return "\n".join(["| environment | default | meaning |", "|---|---|---|", *rows])
+
+
+def permissions_table() -> str:
+    rows = [f"| `{name}` | {_cell(what)} |" for name, what in PERMISSIONS.items()]
+    return "\n".join(["| permission | allows to |", "|---|---|", *rows])
+
+
+def roles_table() -> str:
+    """From the migration that makes them: what each role adds to the roles that it includes."""
+    sql = (ROOT / "src/kg/_store/migrations/0001_access.sql").read_text()
+    described = dict(re.findall(r"\('(\w+)', '([^']+)', true\)", sql))
+    parts = {name: re.findall(r"\w+", inside) for name, inside in re.findall(r"\('(\w+)', array\[([^\]]+)\]\)", sql)}
+    given: dict[str, list[str]] = {name: [] for name in described}
+    for part, permission, scope in re.findall(r"\('(\w+)', '([a-z]+:[a-z]+)', '(all|own)'\)", sql):
+        given[part].append(f"`{permission}`" + (" (own)" if scope == "own" else ""))
+    rows = [
+        f"| `{name}` | {what} | {', '.join(f'`{one}`' for one in parts[name] if one != name)} | {', '.join(given[name])} |"
+        for name, what in described.items()
+    ]
+    return "\n".join(["| role | | has all of | and |", "|---|---|---|---|", *rows])
 
 
 def codes_table() -> str:
@@ -126,6 +153,9 @@ def _cell(text: object) -> str:
 
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/reference/settings.md", settings_table),
+    "settings of the platform": ("docs/reference/settings.md", platform_settings_table),
+    "permissions": ("docs/guides/access.md", permissions_table),
+    "roles": ("docs/guides/access.md", roles_table),
     "codes": ("docs/guides/errors.md", codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
@@ -216,6 +246,8 @@ def test_names_of_the_environment_exist(page: Path) -> None:
     known = {row["env"] for row in Settings.describe()} | OTHER_NAMES
     named = set(re.findall(r"\bLANEWORK_[A-Z_]+\b(?!<)", page.read_text()))
     assert {name for name in named if name not in known and not name.startswith("LANEWORK_LANE_")} == set()
+    platform = {row["env"] for row in KgSettings.describe()} | {"KG_URL", "KG_TOKEN"}  # the last two are the command line's
+    assert set(re.findall(r"\bKG_[A-Z_]+\b", page.read_text())) <= platform
 
 
 def _modules_named(page: Path) -> Iterator[str]:
