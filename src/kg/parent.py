@@ -33,7 +33,8 @@ LOOK_EVERY = 0.3
 
 
 def end_without_supervisor() -> None:
-    """SIGTERM for this process once its supervisor has ended. An engine's worker can go on alone; here another is started for it."""
+    """SIGTERM for this process once its supervisor has ended. An engine's worker can go on alone; here another is
+    started for it."""
     told = os.environ.pop(SUPERVISOR_PID, "")
     if not told:
         return

@@ -18,7 +18,7 @@ from typing import Any
 
 LIMIT_S = 60
 #: A module that `KG_IMPORTS` names.
-JOBS = '''
+JOBS = """
 import os
 from kg.app import work
 from lanework import Context
@@ -33,7 +33,7 @@ async def fail(ctx: Context, secret: str = "") -> None:
 
 if "HOUSE_WEBHOOK" in os.environ:
     work.webhook("http://127.0.0.1:9/", secret=os.environ["HOUSE_WEBHOOK"], every=0)
-'''
+"""
 
 
 @dataclass
@@ -46,14 +46,14 @@ class Answer:
         return json.loads(self.body)
 
 
-def raw(port: int, method: str, path: str, body: str | None = None, timeout: float = 10, **headers: str) -> Answer:
+def raw(port: int, method: str, path: str, body: str | None = None, **headers: str) -> Answer:
     """A request as bare bytes: no Content-Type but what is given. `curl -d` says it is a form."""
     lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}", "Connection: close"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     data = (body or "").encode()
     if body is not None:
         lines.append(f"Content-Length: {len(data)}")
-    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as conn:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as conn:
         conn.sendall("\r\n".join([*lines, "", ""]).encode() + data)
         got = b""
         while part := conn.recv(65536):

@@ -111,7 +111,8 @@ def test_what_was_acknowledged_is_there_after_all_were_killed(folder: Path) -> N
 
 
 def test_serve_outlives_its_database(folder: Path) -> None:
-    with PrivateServer.temporary(tcp=True) as server, started(folder, "serve", KG_DSN=server.dsn) as kg:
+    # a durable one: what was acknowledged must be there after a crash
+    with PrivateServer.temporary(tcp=True, durable=True) as server, started(folder, "serve", KG_DSN=server.dsn) as kg:
         made = run(folder, "tokens", "create", "ada", KG_DSN=server.dsn)
         assert made.returncode == 5
         assert made.stderr.endswith("KG-111: there is no user 'ada'\n")
@@ -121,7 +122,7 @@ def test_serve_outlives_its_database(folder: Path) -> None:
         processes = kg.like("kg.serving")
         assert raw(kg.port, "POST", "/jobs", SUBMIT, **who).status == 202
         server.stop("immediate")
-        away = raw(kg.port, "POST", "/jobs", SUBMIT, timeout=30, **who)
+        away = raw(kg.port, "POST", "/jobs", SUBMIT, **who)
         assert (away.status, away.headers["retry-after"]) == (503, "5")
         assert raw(kg.port, "GET", "/health/ready").status == 503
         assert raw(kg.port, "GET", "/health/live").status == 200

@@ -242,4 +242,4 @@ def _known_roles(roles: Sequence[str]) -> Iterator[None]:
         if not store.names_no_role(error):
             raise
         shown = ", ".join(roles)
-        raise InvalidAccess(f"roles: one of {shown} is no role; `kg roles list` shows them", field="roles") from None
+        raise InvalidAccess(f"roles: one of {shown} is no role; `kg roles` shows them", field="roles") from None
