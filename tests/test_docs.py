@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from kg.access.permissions import PERMISSIONS
+from kg.cli import parser as platform
 from kg.config import KgSettings
 from lanework import migrate, retries
 from lanework._declaration import Declaration
@@ -115,12 +116,18 @@ def job_codes_table() -> str:
     return "\n".join(["| code | meaning |", "|---|---|", *rows])
 
 
-def commands_table() -> str:
+def commands_table(
+    program: str = "lanework", commands: Mapping[str, str] = COMMANDS, groups: Mapping[str, Mapping[str, str]] = GROUPS
+) -> str:
     rows = []
-    for name, what in COMMANDS.items():
-        rows += [f"| `lanework {name}` | {_cell(what)} |"] if name not in GROUPS else []
-        rows += [f"| `lanework {name} {part}` | {_cell(does)} |" for part, does in GROUPS.get(name, {}).items()]
+    for name, what in commands.items():
+        rows += [f"| `{program} {name}` | {_cell(what)} |"] if name not in groups else []
+        rows += [f"| `{program} {name} {part}` | {_cell(does)} |" for part, does in groups.get(name, {}).items()]
     return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+def platform_commands_table() -> str:
+    return commands_table("kg", platform.COMMANDS, platform.GROUPS)
 
 
 EXIT_CODES = {
@@ -159,6 +166,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "codes": ("docs/guides/errors.md", codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
+    "commands of the platform": ("docs/reference/cli.md", platform_commands_table),
     "exit codes": ("docs/reference/cli.md", exit_codes_table),
 }
 
@@ -246,8 +254,8 @@ def test_names_of_the_environment_exist(page: Path) -> None:
     known = {row["env"] for row in Settings.describe()} | OTHER_NAMES
     named = set(re.findall(r"\bLANEWORK_[A-Z_]+\b(?!<)", page.read_text()))
     assert {name for name in named if name not in known and not name.startswith("LANEWORK_LANE_")} == set()
-    platform = {row["env"] for row in KgSettings.describe()} | {"KG_URL", "KG_TOKEN"}  # the last two are the command line's
-    assert set(re.findall(r"\bKG_[A-Z_]+\b", page.read_text())) <= platform
+    others = {row["env"] for row in KgSettings.describe()} | {"KG_URL", "KG_TOKEN"}  # the last two are the command line's
+    assert set(re.findall(r"\bKG_[A-Z_]+\b", page.read_text())) <= others
 
 
 def _modules_named(page: Path) -> Iterator[str]:
