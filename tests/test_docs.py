@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from kg.access.permissions import PERMISSIONS
 from kg.app import make_api
+from kg.cli import parser as platform
 from kg.config import KgSettings
 from lanework import Lanework, migrate, retries
 from lanework._declaration import Declaration
@@ -49,6 +50,31 @@ def _default(row: dict[str, object]) -> str:
     if isinstance(value, float):
         value = f"{value:g}"
     return "none" if value is None else f"{value} {row['unit']}".strip()
+
+
+def platform_settings_table() -> str:
+    rows = [f"| `{row['env']}` | {_default(row) or 'none'} | {_cell(row['help'])} |" for row in KgSettings.describe()]
+    return "\n".join(["| environment | default | meaning |", "|---|---|---|", *rows])
+
+
+def permissions_table() -> str:
+    rows = [f"| `{name}` | {_cell(what)} |" for name, what in PERMISSIONS.items()]
+    return "\n".join(["| permission | allows to |", "|---|---|", *rows])
+
+
+def roles_table() -> str:
+    """From the migration that makes them: what each role adds to the roles that it includes."""
+    sql = (ROOT / "src/kg/_store/migrations/0001_access.sql").read_text()
+    described = dict(re.findall(r"\('(\w+)', '([^']+)', true\)", sql))
+    parts = {name: re.findall(r"\w+", inside) for name, inside in re.findall(r"\('(\w+)', array\[([^\]]+)\]\)", sql)}
+    given: dict[str, list[str]] = {name: [] for name in described}
+    for part, permission, scope in re.findall(r"\('(\w+)', '([a-z]+:[a-z]+)', '(all|own)'\)", sql):
+        given[part].append(f"`{permission}`" + (" (own)" if scope == "own" else ""))
+    rows = [
+        f"| `{name}` | {what} | {', '.join(f'`{one}`' for one in parts[name] if one != name)} | {', '.join(given[name])} |"
+        for name, what in described.items()
+    ]
+    return "\n".join(["| role | | has all of | and |", "|---|---|---|---|", *rows])
 
 
 def codes_table() -> str:
@@ -92,12 +118,18 @@ def job_codes_table() -> str:
     return "\n".join(["| code | meaning |", "|---|---|", *rows])
 
 
-def commands_table() -> str:
+def commands_table(
+    program: str = "lanework", commands: Mapping[str, str] = COMMANDS, groups: Mapping[str, Mapping[str, str]] = GROUPS
+) -> str:
     rows = []
-    for name, what in COMMANDS.items():
-        rows += [f"| `lanework {name}` | {_cell(what)} |"] if name not in GROUPS else []
-        rows += [f"| `lanework {name} {part}` | {_cell(does)} |" for part, does in GROUPS.get(name, {}).items()]
+    for name, what in commands.items():
+        rows += [f"| `{program} {name}` | {_cell(what)} |"] if name not in groups else []
+        rows += [f"| `{program} {name} {part}` | {_cell(does)} |" for part, does in groups.get(name, {}).items()]
     return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+def platform_commands_table() -> str:
+    return commands_table("kg", platform.COMMANDS, platform.GROUPS)
 
 
 EXIT_CODES = {
@@ -145,7 +177,7 @@ def role_permissions() -> dict[str, set[tuple[str, str]]]:
     return {role: {one for part in re.findall(r"\w+", has) for one in parts.get(part, ())} for role, has in roles}
 
 
-def roles_table() -> str:
+def grants_table() -> str:
     roles = role_permissions()
     reach = {name: " | ".join(_reach(grants, name) for grants in roles.values()) for name in PERMISSIONS}
     rows = [f"| `{name}` | {_cell(what)} | {reach[name]} |" for name, what in PERMISSIONS.items()]
@@ -164,11 +196,15 @@ def _cell(text: object) -> str:
 
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/reference/settings.md", settings_table),
+    "settings of the platform": ("docs/reference/settings.md", platform_settings_table),
+    "permissions": ("docs/guides/access.md", permissions_table),
+    "roles": ("docs/guides/access.md", roles_table),
     "codes": ("docs/guides/errors.md", codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
     "routes": ("docs/reference/http.md", routes_table),
-    "roles": ("docs/reference/http.md", roles_table),
+    "what roles allow": ("docs/reference/http.md", grants_table),
+    "commands of the platform": ("docs/reference/cli.md", platform_commands_table),
     "exit codes": ("docs/reference/cli.md", exit_codes_table),
 }
 
@@ -256,6 +292,8 @@ def test_names_of_the_environment_exist(page: Path) -> None:
     known = {row["env"] for row in Settings.describe()} | OTHER_NAMES
     named = set(re.findall(r"\bLANEWORK_[A-Z_]+\b(?!<)", page.read_text()))
     assert {name for name in named if name not in known and not name.startswith("LANEWORK_LANE_")} == set()
+    others = {row["env"] for row in KgSettings.describe()} | {"KG_URL", "KG_TOKEN"}  # the last two are the command line's
+    assert set(re.findall(r"\bKG_[A-Z_]+\b", page.read_text())) <= others
 
 
 def _modules_named(page: Path) -> Iterator[str]:

@@ -56,6 +56,7 @@ CODES = {
     "LW-508": "LanesBusy",
     "LW-560": "InvalidCursor",
     "LW-561": "EventsRemoved",
+    "LW-580": "AppendOnly",
     "LW-520": "ApprovalOutdated",
     "LW-521": "NothingToApprove",
     "LW-522": "SecondPersonNeeded",

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import os
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from importlib.resources import files
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import compile_path
 
+from kg._store.schema import prepare
+from kg.access import upkeep
 from kg.access.access import Access
+from kg.access.answers import Answers
 from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
@@ -26,9 +28,11 @@ from kg.api.pace import PacedDoor
 from kg.api.replays import Replays
 from kg.api.users import Users
 from kg.config import KgSettings
-from lanework import Lanework, migrate
-from lanework._store.connect import connect
+from lanework import Lanework
 from lanework.api import Routes, install, make_router, routes_of
+from lanework.errors import ConfigError, DatabaseUnavailable
+
+logger = logging.getLogger("kg")
 
 
 def make_work(settings: KgSettings | None = None) -> Lanework:
@@ -40,20 +44,36 @@ def make_work(settings: KgSettings | None = None) -> Lanework:
     work.lane("embedding", max_slots=3, poll_interval_ms=2000, stale_timeout_minutes=30)
     work.lane("books", max_slots=None, worker_slots=1, poll_interval_ms=2000, stale_timeout_minutes=60)
     work.lane("ontology", max_slots=None, worker_slots=1, poll_interval_ms=5000, stale_timeout_minutes=45)
+    upkeep.declare(work)
     return work
 
 
 work = make_work()
-#: Modules that declare jobs of their own on `kg.app.work`.
-for _name in filter(None, os.environ.get("KG_IMPORTS", "").split(",")):
-    importlib.import_module(_name.strip())
 
 
-def prepare(work: Lanework) -> None:
-    """The platform's own schema, after the engine's."""
-    prepared = work._ready()
-    with connect(work.settings.direct_dsn or prepared.dsn, work.settings, "setup") as conn:
-        migrate.apply(conn, schema="kg", folder=files("kg") / "_store" / "migrations")
+def _import_jobs(names: str) -> None:
+    """Modules that declare jobs of their own on `kg.app.work`."""
+    for name in filter(None, (one.strip() for one in names.split(","))):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise ConfigError(f"KG_IMPORTS: cannot import {name!r}: {error}") from error
+
+
+_import_jobs(KgSettings.load().imports)
+
+
+async def _prepare(work: Lanework) -> None:
+    """Waits for a database that is away: whoever watches this process need not start it again and again."""
+    pause = 0.2
+    while True:
+        try:
+            await asyncio.to_thread(prepare, work)
+            return
+        except DatabaseUnavailable as error:
+            logger.warning("waiting for the database: %s", error)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 5.0)
 
 
 def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastAPI:
@@ -63,7 +83,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
 
     @asynccontextmanager
     async def life(api: FastAPI) -> AsyncIterator[None]:
-        await asyncio.to_thread(prepare, work)
+        await _prepare(work)
         yield
         await work.aclose()
 
@@ -75,14 +95,14 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Users(access).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
-    api.add_middleware(Replays, work=work, door=door, creates=_creating(api))
+    api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
     install(api, body_limit=settings.body_limit, keys=True)
-    api.add_middleware(SafeHeaders)
     if settings.cors:
         api.add_middleware(
             CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
         )  # fmt: skip
+    api.add_middleware(SafeHeaders)  # the outermost: every answer has them
     return api
 
 

@@ -7,7 +7,9 @@ KgError
 ├── CrossSite          KG-103   a browser sent this from somebody else's page
 ├── InvalidAccess      KG-110   a user, role or token cannot be made like this
 ├── AccessNotFound     KG-111   no such user, role or token
-└── KeyReused          KG-112   the Idempotency-Key belongs to another request
+├── KeyReused          KG-112   the Idempotency-Key belongs to another request
+├── ServerAway         KG-120   the command line finds no server
+└── Refused            KG-121   the server said no to the command line
 """
 
 from __future__ import annotations
@@ -61,3 +63,13 @@ class AccessNotFound(KgError):
 class KeyReused(KgError):
     code = "KG-112"
     http_status = 409
+
+
+class ServerAway(KgError):
+    code = "KG-120"
+    exit_code = 3
+    http_status = 503
+
+
+class Refused(KgError):
+    code = "KG-121"

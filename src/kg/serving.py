@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import socket
 import sys
-import threading
 
-from kg.app import make_api
-from lanework.api.server import Server, make_config
+from kg.logs import speak
+from kg.parent import die_with_parent
+from lanework.errors import LaneworkError
 
 
 def main(fd: int) -> None:
+    die_with_parent()
+    speak()
+    from kg.app import make_api  # noqa: PLC0415 - imports the jobs that settings name: what is wrong there is told, not thrown
+    from lanework.api.server import Server, make_config  # noqa: PLC0415
+
     config = make_config(make_api())
-    _die_with_parent()
     with socket.socket(fileno=fd) as listening:
         Server(config).run(sockets=[listening])
 
 
-def _die_with_parent() -> None:
-    """No process of ours outlives the one that watches it, however that one ends."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        pause = threading.Event()
-        while os.getppid() == parent:
-            pause.wait(0.5)
-        signal.raise_signal(signal.SIGTERM)
-
-    threading.Thread(target=watch, daemon=True, name="parent").start()
-
-
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    try:
+        main(int(sys.argv[1]))
+    except LaneworkError as error:
+        sys.stderr.write(f"{error.code}: {error}\n")
+        sys.exit(error.exit_code)

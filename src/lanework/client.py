@@ -115,6 +115,7 @@ class Lanework(Acts, Declares):
         self.rates = Rates(self)
         self.budgets = Budgets(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
+        self._lanes_told: set[str] = set()
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
         self._type_ids: dict[str, int] = {}
@@ -149,7 +150,7 @@ class Lanework(Acts, Declares):
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
-            self._type_ids, self._notifiers_told = {}, set()
+            self._type_ids, self._notifiers_told, self._lanes_told = {}, set(), set()
         if keeper is not None:
             keeper.close()
         if prepared is not None:
@@ -611,8 +612,9 @@ class Lanework(Acts, Declares):
         with self._lock:
             if self._prepared is None:
                 self._prepared = _preparing.Prepared(self.settings)
-            if set(self._type_ids) != set(self.handlers):
+            if set(self._type_ids) != set(self.handlers) or self._lanes_told != set(self._lane_values):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+                self._lanes_told = set(self._lane_values)
             if self._notifiers_told != set(self._notifiers):
                 _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
                 self._notifiers_told = set(self._notifiers)

@@ -23,6 +23,7 @@ LaneworkError
 │   └── LaneInUse               LW-322   the lane still has job types
 ├── InvalidCursor               LW-560   a position in the events that this database does not have
 │   └── EventsRemoved           LW-561   events after the position have left by retention
+├── AppendOnly                  LW-580   the audit log can be added to, nothing else
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
 ├── ApprovalOutdated            LW-520   the job is not what was shown: look at it again
 ├── NothingToApprove            LW-521   the job does not wait for an approval
@@ -209,6 +210,11 @@ class InvalidCursor(LaneworkError):
 class EventsRemoved(InvalidCursor):
     code = "LW-561"
     http_status = 410
+
+
+class AppendOnly(LaneworkError):
+    code = "LW-580"
+    http_status = 409
 
 
 class ApprovalOutdated(LaneworkError):

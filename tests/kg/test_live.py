@@ -18,8 +18,8 @@ import psycopg
 import psycopg.types.json
 import pytest
 
+from kg._store.schema import prepare
 from kg.access.access import Access
-from kg.app import prepare
 from lanework._options import Options
 from lanework.api import feed, sources, streams
 from lanework.bench import sse

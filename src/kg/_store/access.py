@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from psycopg import errors as pg
+
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+
+
+def names_no_role(error: Exception) -> bool:
+    return isinstance(error, pg.ForeignKeyViolation)
 
 
 def _first(found: list[Row]) -> Row | None:
@@ -89,3 +95,8 @@ def forget_attempts(key: str) -> Verb[None]:
 
 def has_users() -> Verb[bool]:
     return verb("has_users", lambda found: bool(found[0][0]))
+
+
+def clean_up() -> Verb[int]:
+    """How many rows nobody needed any more."""
+    return verb("clean_up", lambda found: int(found[0][0]))

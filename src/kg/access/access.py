@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,9 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from psycopg import errors as pg
-
 from kg._store import access as store
+from kg._store.schema import prepare
 from kg._store.verb import Verb
 from kg.access import secrets
 from kg.access.caller import Caller, grants
@@ -72,6 +72,10 @@ class Access:
         self._logins = logins_per_minute
         self._session_seconds = session_hours * 3600
 
+    async def prepare(self) -> None:
+        """The schema of the engine and of the platform, where they are not there yet."""
+        await asyncio.to_thread(prepare, self._work)
+
     async def _run(self, verb: Verb[T]) -> T:
         return await self._work._arun(verb)
 
@@ -93,10 +97,12 @@ class Access:
 
     async def login(self, name: str, password: str, *, origin: str) -> tuple[str, float]:
         """A session's secret and how many seconds it lasts. Name and address are counted, whether it fits or not."""
-        keys = [f"login:name:{name[:100]}", f"login:from:{origin}"]
+        # not the name itself: now and then somebody types his password there
+        keys = [f"login:name:{secrets.digest(name).hex()}", f"login:from:{origin}"]
         for key in keys:
             await self._count(key)
-        if not await secrets.fits(password[:LONGEST_PASSWORD], await self._run(store.password(name))):
+        stored = await self._run(store.password(name)) if _NAME.fullmatch(name) else None
+        if not await secrets.fits(password[:LONGEST_PASSWORD], stored):
             raise WrongLogin("name or password do not fit")
         await self._run(store.forget_attempts(keys[0]))
         return await self._new_session(name)
@@ -135,6 +141,13 @@ class Access:
         )  # fmt: skip
         return NewToken(row[0], secret, row[2])
 
+    async def replace_token(self, user: str, name: str, *, days: float | None = None, by: str) -> NewToken:
+        """A new token in the place of those of the same name."""
+        for old in await self.tokens(user):
+            if old.name == name and old.revoked_at is None:
+                await self.revoke_token(old.id, user=user, by=by)
+        return await self.create_token(user, name, days=days, by=by)
+
     async def create_link(self, user: str, *, by: str) -> str:
         secret = secrets.new_secret("lwl_")
         await self._add(user, "link", secret, seconds=LINK_SECONDS, by=by)
@@ -172,7 +185,7 @@ class Access:
     async def add_user(self, name: str, password: str | None, roles: Sequence[str], *, by: str) -> User:
         if not _NAME.fullmatch(name):
             raise InvalidAccess(f"name: expected letters, digits and . _ @ + -, at most 100, got {name!r}", field="name")
-        hashed = None if password is None else _hashed(password)
+        hashed = None if password is None else await _hashed(password)
         with _known_roles(roles):
             if await self._run(store.add_user(name, hashed, roles, by=by)) is None:
                 raise InvalidAccess(f"name: there is a user {name!r} already", field="name")
@@ -181,7 +194,7 @@ class Access:
     async def set_user(
         self, name: str, *, password: str | None = None, roles: Sequence[str] | None = None, disabled: bool | None = None, by: str
     ) -> User:
-        hashed = None if password is None else _hashed(password)
+        hashed = None if password is None else await _hashed(password)
         with _known_roles(roles or ()):
             if not await self._run(store.set_user(name, hashed, roles, disabled, by=by)):
                 raise AccessNotFound(f"there is no user {name!r}")
@@ -216,16 +229,18 @@ def _found(row: T | None, otherwise: str) -> T:
     return row
 
 
-def _hashed(password: str) -> str:
+async def _hashed(password: str) -> str:
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise InvalidAccess(f"password: expected {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters", field="password")
-    return secrets.hash_password(password)
+    return await secrets.hash_password(password)
 
 
 @contextmanager
 def _known_roles(roles: Sequence[str]) -> Iterator[None]:
     try:
         yield
-    except pg.ForeignKeyViolation:
+    except Exception as error:
+        if not store.names_no_role(error):
+            raise
         shown = ", ".join(roles)
-        raise InvalidAccess(f"roles: one of {shown} is no role; `kg roles list` shows them", field="roles") from None
+        raise InvalidAccess(f"roles: one of {shown} is no role; `kg roles` shows them", field="roles") from None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lanework.api import problems
 
 CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "
@@ -25,11 +28,23 @@ class SafeHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
         async def tell(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _ALWAYS.items():
                     headers.setdefault(name, value)
             await send(message)
 
-        await self.app(scope, receive, tell if scope["type"] == "http" else send)
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        try:
+            await self.app(scope, receive, tell)
+        except Exception as error:  # the framework would answer it outside of here, without the headers
+            if begun:
+                raise
+            await (await problems.unexpected(Request(scope), error))(scope, receive, tell)

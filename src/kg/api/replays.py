@@ -13,10 +13,8 @@ from starlette.requests import Request as Incoming
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kg._store.answers import begin_answer, drop_answer, end_answer
+from kg.access.answers import Answers, Kept
 from kg.api.door import Door
-from kg.errors import KeyReused
-from lanework import Lanework
 from lanework.api import problems
 from lanework.errors import LaneworkError
 
@@ -25,8 +23,8 @@ _SECRET = "secret"  # noqa: S105 - the name of a field
 
 
 class Replays:
-    def __init__(self, app: ASGIApp, work: Lanework, door: Door, creates: Callable[[str], bool]) -> None:
-        self.app, self.work, self.door, self.creates = app, work, door, creates
+    def __init__(self, app: ASGIApp, answers: Answers, door: Door, creates: Callable[[str], bool]) -> None:
+        self.app, self.answers, self.door, self.creates = app, answers, door, creates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "POST" or not self.creates(scope["path"]):
@@ -43,20 +41,14 @@ class Replays:
             await (await problems.ours(request, error))(scope, receive, send)
 
     async def _once(self, request: Request, key: str, send: Send) -> None:
-        if not 1 <= len(key) <= 200:
-            raise KeyReused(f"Idempotency-Key: expected 1 to 200 characters, got {len(key)}")
         owner = (await self.door(request)).name
         body, route = await request.body(), request.url.path
         hash = hashlib.sha256(body).digest()
-        ours, was_route, was_hash, status, stored = await self.work._arun(begin_answer(owner, key, route, hash))
-        if ours:
+        kept = await self.answers.begin(owner, key, route, hash)
+        if kept is None:
             await self._answer(request, body, owner, key, send)
-        elif (was_route, was_hash) != (route, hash):
-            raise KeyReused("this Idempotency-Key belongs to another request")
-        elif status is None:
-            raise KeyReused("a request with this Idempotency-Key is still at work; ask again in a moment")
         else:
-            answer = Response(stored, status, {"Idempotency-Replayed": "true"}, "application/json")
+            answer = Response(kept.body, kept.status, {"Idempotency-Replayed": "true"}, "application/json")
             await answer(request.scope, _nothing, send)
 
     async def _answer(self, request: Request, body: bytes, owner: str, key: str, send: Send) -> None:
@@ -74,9 +66,9 @@ class Replays:
             await self.app(request.scope, again, told)
         finally:
             if 200 <= told.status < 300:
-                await self.work._arun(end_answer(owner, key, told.status, _without_secret(told.body)))
+                await self.answers.end(owner, key, Kept(told.status, _without_secret(told.body)))
             else:
-                await self.work._arun(drop_answer(owner, key))
+                await self.answers.drop(owner, key)
         for message in told.messages:  # stored first: who has the answer will get it again
             await send(message)
 

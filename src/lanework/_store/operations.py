@@ -47,3 +47,8 @@ def list_audit(
     *, actor: str | None, act: str | None, target: str | None, since: datetime | None, before: int | None, limit: int
 ) -> Verb[list[Row]]:
     return verb("list_audit", rows, actor=actor, act=act, target=target, since=since, before=before, limit=limit)
+
+
+def verify_audit() -> Verb[Row]:
+    """(sealed, unsealed, the first bad row or None, head)."""
+    return verb("verify_audit", lambda found: found[0])

@@ -28,10 +28,15 @@ def problem(status: int, detail: str, *, code: str = "", headers: dict[str, str]
     return JSONResponse(body | more, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
+def route_of(request: Request) -> str:
+    """For logs: the route as it is declared. A path can have a secret in it."""
+    return str(getattr(request.scope.get("route"), "path", "(no route)"))
+
+
 async def ours(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LaneworkError)
     if error.http_status >= 500 and error.http_status != 503:  # ours to mend, and ours to know: not a client's
-        logger.error("%s %s: %s: %s", request.method, request.url.path, error.code, error)
+        logger.error("%s %s: %s: %s", request.method, route_of(request), error.code, error)
         return problem(error.http_status, WRONG_HERE, code=error.code)
     headers = {}
     if error.http_status in (429, 503):
@@ -60,7 +65,7 @@ async def plain(request: Request, error: Exception) -> JSONResponse:
 
 
 async def unexpected(request: Request, error: Exception) -> JSONResponse:
-    logger.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    logger.error("%s %s failed", request.method, route_of(request), exc_info=error)
     return problem(500, WRONG_HERE)
 
 

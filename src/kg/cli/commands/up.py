@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
+import logging
 import os
-import sys
 
 from kg.access.access import Access
 from kg.cli.commands import serve
-from kg.cli.house import settings_of, write_note
+from kg.cli.house import note_file, settings_of, write_note
 from kg.family import Family
-from lanework import embedded
+from kg.logs import speak
+from lanework import Lanework
+from lanework.cli.output import say
 
 ADMIN = "admin"
+TOKEN = "command line"  # noqa: S105 - its name
+TOKEN_DAYS = 30
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,36 +26,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
-    serve.speak()
-    single = "LANEWORK_DSN" not in os.environ
-    with embedded.acquire() if single else contextlib.nullcontext():
-        link, token = asyncio.run(_welcome(single))
+    speak(engine=logging.WARNING)
+    place = serve.Place.open(settings)
+    with serve.database():
+        link, token = asyncio.run(_welcome(single="LANEWORK_DSN" not in os.environ))
         family = Family()
-        serve.add_http(family, settings)
-        family.add("worker", ["-m", "lanework", "worker", "kg.app:work"])
-        return family.watch(lambda: _greet(serve.url(settings), link, token))
+        family.add("worker", ["-m", "kg.working"])
+        place.add_http(family, settings.processes)
+        return family.watch(place.answers, lambda: _greet(place.url, link, token))
 
 
-async def _welcome(single: bool) -> tuple[str, str]:
+async def _welcome(*, single: bool) -> tuple[str, str]:
     """A link, and in embedded mode a token for the command line of whoever can read the data folder."""
-    from kg.app import prepare, work  # noqa: PLC0415 - reads the environment
-
-    await asyncio.to_thread(prepare, work)
-    try:
+    async with Lanework() as work:
         access = Access(work)
+        await access.prepare()
         if await access.is_empty():
             await access.add_user(ADMIN, None, ["platform_admin"], by="kg up")
-        elif not single:
+        elif not single or ADMIN not in {user.name for user in await access.users() if not user.disabled}:
             return "", ""
-        token = (await access.create_token(ADMIN, "command line", days=30, by="kg up")).secret if single else ""
+        token = (await access.replace_token(ADMIN, TOKEN, days=TOKEN_DAYS, by="kg up")).secret if single else ""
         return await access.create_link(ADMIN, by="kg up"), token
-    finally:
-        await work.aclose()
 
 
 def _greet(url: str, link: str, token: str) -> None:
     if token:
         write_note(url, token)
-    print(f"listening on {url}", file=sys.stderr)
+    say(f"ready: {url}")
     if link:
-        print(f"log in once, within the hour: {url}/login/{link}", file=sys.stderr)
+        say(f"log in as {ADMIN}, once, within the hour: {url}/login/{link}")
+    if token:
+        say(f"`kg` commands find this server by {note_file()}")
+    say("Ctrl-C ends it")

@@ -57,8 +57,8 @@ begin
 end $$;
 create index on lanework.audit_log (xid, id);
 
--- Goes through the whole chain. `bad` is the first audit row that is not what was sealed (changed or gone), `unsealed` the tail that
--- no seal covers yet, `head` the last seal: who keeps it elsewhere can also tell if the end of the log was cut off.
+-- Goes through the whole chain. `bad` is the first audit row that is not what was sealed (changed, gone, or put in between), `unsealed`
+-- the tail that no seal covers yet, `head` the last seal: who keeps it elsewhere can also tell if the end of the log was cut off.
 create function lanework.verify_audit() returns table (sealed bigint, unsealed bigint, bad bigint, head text)
 language plpgsql stable as $$
 declare
@@ -77,6 +77,11 @@ begin
         v_seal := s.seal;
         v_sealed := v_sealed + 1;
     end loop;
+    if v_bad is null then -- what was put in before the end of the chain would never be sealed
+        select l.id into v_bad from lanework.audit_log l
+        where (l.xid, l.id) < (s.xid, s.audit_id) and not exists (select from lanework.audit_seals x where x.audit_id = l.id)
+        order by l.xid, l.id limit 1;
+    end if;
     return query select v_sealed,
         (select count(*) from lanework.audit_log l where not exists (select from lanework.audit_seals x where x.audit_id = l.id)),
         v_bad, encode(v_seal, 'hex');

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from kg.cli.commands.serve import url
-from kg.cli.house import settings_of, with_access
+from kg.cli.house import read_note, settings_of, with_access
 from lanework.cli.output import write
 from lanework.cli.session import who
 
@@ -16,5 +16,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     secret = with_access(options, lambda access: access.create_link(options.name, by=who()))
-    write(f"{url(settings_of(options))}/login/{secret}")
+    settings = settings_of(options)
+    write(f"{read_note().get('url') or url(settings.host, settings.port)}/login/{secret}")
     return 0
