@@ -27,12 +27,12 @@ from lanework import Context, Lanework, errors
 from lanework._store.status import Running, ServerState
 from lanework.cli import main, screen, text
 from lanework.cli.commands import verify
-from lanework.cli.diagnosis import ERROR, OK, WARNING, Finding, server
-from lanework.cli.diagnosis.finding import Patient
 from lanework.cli.output import as_json
 from lanework.cli.parser import COMMANDS, GROUPS
 from lanework.cli.snapshot import Lane, Snapshot
 from lanework.config import Settings
+from lanework.diagnosis import ERROR, OK, WARNING, Finding, server
+from lanework.diagnosis.finding import Patient
 from lanework.reports import WorkerInfo
 
 LANEWORK = [sys.executable, "-m", "lanework"]

@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from lanework import migrate, retries
+from kg.access.permissions import PERMISSIONS
+from kg.app import make_api
+from kg.cli import parser as platform
+from kg.config import KgSettings
+from lanework import Lanework, migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
 from lanework._plans import ScheduleValues
+from lanework.api import Policy, routes_of
 from lanework.cli.parser import COMMANDS, GROUPS
 from lanework.config import Settings
 from lanework.errors import LaneworkError
@@ -45,6 +50,31 @@ def _default(row: dict[str, object]) -> str:
     if isinstance(value, float):
         value = f"{value:g}"
     return "none" if value is None else f"{value} {row['unit']}".strip()
+
+
+def platform_settings_table() -> str:
+    rows = [f"| `{row['env']}` | {_default(row) or 'none'} | {_cell(row['help'])} |" for row in KgSettings.describe()]
+    return "\n".join(["| environment | default | meaning |", "|---|---|---|", *rows])
+
+
+def permissions_table() -> str:
+    rows = [f"| `{name}` | {_cell(what)} |" for name, what in PERMISSIONS.items()]
+    return "\n".join(["| permission | allows to |", "|---|---|", *rows])
+
+
+def roles_table() -> str:
+    """From the migration that makes them: what each role adds to the roles that it includes."""
+    sql = (ROOT / "src/kg/_store/migrations/0001_access.sql").read_text()
+    described = dict(re.findall(r"\('(\w+)', '([^']+)', true\)", sql))
+    parts = {name: re.findall(r"\w+", inside) for name, inside in re.findall(r"\('(\w+)', array\[([^\]]+)\]\)", sql)}
+    given: dict[str, list[str]] = {name: [] for name in described}
+    for part, permission, scope in re.findall(r"\('(\w+)', '([a-z]+:[a-z]+)', '(all|own)'\)", sql):
+        given[part].append(f"`{permission}`" + (" (own)" if scope == "own" else ""))
+    rows = [
+        f"| `{name}` | {what} | {', '.join(f'`{one}`' for one in parts[name] if one != name)} | {', '.join(given[name])} |"
+        for name, what in described.items()
+    ]
+    return "\n".join(["| role | | has all of | and |", "|---|---|---|---|", *rows])
 
 
 def codes_table() -> str:
@@ -88,12 +118,18 @@ def job_codes_table() -> str:
     return "\n".join(["| code | meaning |", "|---|---|", *rows])
 
 
-def commands_table() -> str:
+def commands_table(
+    program: str = "lanework", commands: Mapping[str, str] = COMMANDS, groups: Mapping[str, Mapping[str, str]] = GROUPS
+) -> str:
     rows = []
-    for name, what in COMMANDS.items():
-        rows += [f"| `lanework {name}` | {_cell(what)} |"] if name not in GROUPS else []
-        rows += [f"| `lanework {name} {part}` | {_cell(does)} |" for part, does in GROUPS.get(name, {}).items()]
+    for name, what in commands.items():
+        rows += [f"| `{program} {name}` | {_cell(what)} |"] if name not in groups else []
+        rows += [f"| `{program} {name} {part}` | {_cell(does)} |" for part, does in groups.get(name, {}).items()]
     return "\n".join(["| command | |", "|---|---|", *rows])
+
+
+def platform_commands_table() -> str:
+    return commands_table("kg", platform.COMMANDS, platform.GROUPS)
 
 
 EXIT_CODES = {
@@ -120,15 +156,55 @@ def _raised(code: int) -> str:
     return ", ".join(kind.code for kind in _errors() if kind.exit_code == code and code > 1)
 
 
+def routes_table() -> str:
+    api = make_api(KgSettings.load(), Lanework("postgresql://nobody@127.0.0.1:1/nothing"))
+    rows = [f"| `{one.method} {one.path.replace(':path', '')}` | {_needs(one.policy)} |" for one in routes_of(api)]
+    return "\n".join(["| route | permission |", "|---|---|", *rows])
+
+
+def _needs(policy: Policy | None) -> str:
+    assert policy is not None
+    return "–" if policy.permission is None else f"`{policy.permission}`" if policy.permission else "known"
+
+
+def role_permissions() -> dict[str, set[tuple[str, str]]]:
+    """As the migration has them; tests/kg/test_access.py compares it with the rows."""
+    sql = (ROOT / "src/kg/_store/migrations/0001_access.sql").read_text()
+    parts: dict[str, set[tuple[str, str]]] = {}
+    for part, permission, scope in re.findall(r"\('(\w+)', '(\w+:\w+)', '(\w+)'\)", sql):
+        parts.setdefault(part, set()).add((permission, scope))
+    roles = re.findall(r"\('(\w+)', array\[([^\]]*)\]\)", sql)
+    return {role: {one for part in re.findall(r"\w+", has) for one in parts.get(part, ())} for role, has in roles}
+
+
+def grants_table() -> str:
+    roles = role_permissions()
+    reach = {name: " | ".join(_reach(grants, name) for grants in roles.values()) for name in PERMISSIONS}
+    rows = [f"| `{name}` | {_cell(what)} | {reach[name]} |" for name, what in PERMISSIONS.items()]
+    heads = " | ".join(f"`{role}`" for role in roles)
+    return "\n".join([f"| permission | allows | {heads} |", "|---|---|" + "---|" * len(roles), *rows])
+
+
+def _reach(grants: set[tuple[str, str]], permission: str) -> str:
+    scopes = {scope for name, scope in grants if name == permission}
+    return "all" if "all" in scopes else "own" if scopes else ""
+
+
 def _cell(text: object) -> str:
     return str(text).replace("|", "\\|")
 
 
 GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "settings": ("docs/reference/settings.md", settings_table),
+    "settings of the platform": ("docs/reference/settings.md", platform_settings_table),
+    "permissions": ("docs/guides/access.md", permissions_table),
+    "roles": ("docs/guides/access.md", roles_table),
     "codes": ("docs/guides/errors.md", codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
+    "routes": ("docs/reference/http.md", routes_table),
+    "what roles allow": ("docs/reference/http.md", grants_table),
+    "commands of the platform": ("docs/reference/cli.md", platform_commands_table),
     "exit codes": ("docs/reference/cli.md", exit_codes_table),
 }
 
@@ -216,6 +292,8 @@ def test_names_of_the_environment_exist(page: Path) -> None:
     known = {row["env"] for row in Settings.describe()} | OTHER_NAMES
     named = set(re.findall(r"\bLANEWORK_[A-Z_]+\b(?!<)", page.read_text()))
     assert {name for name in named if name not in known and not name.startswith("LANEWORK_LANE_")} == set()
+    others = {row["env"] for row in KgSettings.describe()} | {"KG_URL", "KG_TOKEN"}  # the last two are the command line's
+    assert set(re.findall(r"\bKG_[A-Z_]+\b", page.read_text())) <= others
 
 
 def _modules_named(page: Path) -> Iterator[str]:

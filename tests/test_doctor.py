@@ -12,7 +12,7 @@ import pytest
 
 from lanework import Context, Lanework
 from lanework.cli import main
-from lanework.cli.diagnosis import engine
+from lanework.diagnosis import engine
 from tests.pooler import pooler, program
 from tests.servers import Databases
 from tests.sql.engine import Engine, connect

@@ -38,6 +38,7 @@ OUTPUT = {
     r"page\[0\] completed 2\npage\[1\] failed None\npage\[2\] completed 1\n",
     "fair_lane.py": r"no_worker: no worker is alive → lanework worker module:app\nada was number [12] of 21\nlane: \w+\n",
     "fenced_service.py": r"version 1, 1 write in 2 attempts\n409: a lower fence is refused; the document is still 'first text'\n",
+    "http_app.py": r"\{'you': 'ada'\}\n202 ada\nHello, Ada!\n404 401\n.*workers:view.*\n\{'max_slots': \{'old': 1, 'new': 3\}\}\n",
     "in_process.py": r"Hello, Ada!\n",
     "lanes_at_runtime.py": r"waiting: 20\nchanged: \(1, 5\)\nsum: 190\n"
     r"LW-320 max_slots: expected 0 to 10000 or none, got 10001\n",

@@ -308,7 +308,7 @@ def test_a_row_that_nobody_checked_keeps_no_other_waiting(app: Lanework, sql: En
 
 def test_built_in_tasks_run_and_tell(app: Lanework) -> None:
     names = [one.name for one in app.maintenance.list()]
-    assert names == ["cleanup", "indexes", "partitions", "retention", "rollups"]
+    assert names == ["cleanup", "indexes", "partitions", "retention", "rollups", "seals"]
     app.maintenance.run_now("indexes", by="ada")
 
     async def main() -> None:

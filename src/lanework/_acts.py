@@ -11,7 +11,7 @@ from lanework._inputs import known_id
 from lanework._store import freezes as holds
 from lanework._store import operations as acts
 from lanework._store.verb import Verb
-from lanework.audit import AuditEntry, audit_row, listing
+from lanework.audit import AuditCheck, AuditEntry, audit_row, check_row, listing, verifying
 from lanework.errors import JobNotFound
 from lanework.operations import Operation, preview
 
@@ -141,6 +141,13 @@ class Acts:
 
     async def aaudit_log(self, **filters: Any) -> list[AuditEntry]:
         return [audit_row(row) for row in await self._arun(listing(**filters))]
+
+    def verify_audit(self) -> AuditCheck:
+        """Goes through the chain of seals: has a row of the audit log been changed, taken out or put in?"""
+        return check_row(self._run(verifying()))
+
+    async def averify_audit(self) -> AuditCheck:
+        return check_row(await self._arun(verifying()))
 
 
 def _answered(job_id: int, answer: str | None) -> str:

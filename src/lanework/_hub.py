@@ -24,7 +24,10 @@ logger = logging.getLogger("lanework")
 
 #: A subscriber's row is renewed three times before it would run out.
 LEASE = 60.0
+#: Between attempts to listen.
 TICK = 1.0
+#: How long the listening thread may take to see that it is not wanted any more.
+LOOK_UP = 0.25
 CLOSE_S = 5.0
 
 
@@ -167,7 +170,7 @@ class Hub:
                 if not self.listening:
                     self.listening = True
                     self.ring()  # what was told while nobody listened is found by looking
-            for _ in conn.notifies(timeout=TICK, stop_after=1):
+            for _ in conn.notifies(timeout=LOOK_UP, stop_after=1):
                 self.ring()
 
     def _pause(self, seconds: float) -> None:

@@ -18,12 +18,14 @@ from lanework._acts import Acts
 from lanework._children import ChildResult, results
 from lanework._codec import PAYLOAD_LIMIT, encode
 from lanework._declaration import EXECUTORS as BUILT_IN
+from lanework._handle import FINAL, Handle
 from lanework._hinting import Hinter, target
 from lanework._hub import Hub
 from lanework._inputs import known_id, moment, page, place, texts
 from lanework._limits.pool import PermitPool
 from lanework._limits.slices import Share
 from lanework._loading import Target
+from lanework._options import OptionValues
 from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
@@ -34,16 +36,17 @@ from lanework._store.explanations import explain
 from lanework._store.hints import careful_hint
 from lanework._store.inside import item_errors, list_children, list_steps
 from lanework._store.keeper import AsyncKeeper, Keeper
+from lanework._store.overview import delete_job
 from lanework._store.reads import get_job, is_finished, job_attempts, job_logs, list_jobs
 from lanework._store.schedules import schedule_alarms
-from lanework._store.verb import Verb, arun, run
+from lanework._store.verb import Verb, arun, run, storable
 from lanework._store.workers import health, unserved_types, workers
 from lanework.approvals import Approvals
 from lanework.budgets import Budgets
 from lanework.config import Settings
 from lanework.context import Context, inside
 from lanework.dead import Dead
-from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, LaneworkError, WouldDeadlock
+from lanework.errors import ConfigError, InvalidJob, JobNotFinished, JobNotFound, JobRunning, LaneworkError, WouldDeadlock
 from lanework.events import Event, apages, pages, position
 from lanework.explanations import Explanation
 from lanework.freezes import Freezes
@@ -55,6 +58,7 @@ from lanework.maintenance import Maintenance
 from lanework.metrics import Metric, metrics
 from lanework.notifiers import Notifier
 from lanework.operations import Operations
+from lanework.overview import Overview, look
 from lanework.permits import AppSource, Asked, Permit, Permits, Scope
 from lanework.rates import Rate, Rates
 from lanework.reports import (
@@ -111,6 +115,7 @@ class Lanework(Acts, Declares):
         self.rates = Rates(self)
         self.budgets = Budgets(self)
         self._lane_values: dict[str, dict[str, Any]] = {}
+        self._lanes_told: set[str] = set()
         self._lock = threading.Lock()
         self._prepared: _preparing.Prepared | None = None
         self._type_ids: dict[str, int] = {}
@@ -145,7 +150,7 @@ class Lanework(Acts, Declares):
         with self._lock:
             keeper, self._keeper = self._keeper, None
             prepared, self._prepared = self._prepared, None
-            self._type_ids, self._notifiers_told = {}, set()
+            self._type_ids, self._notifiers_told, self._lanes_told = {}, set(), set()
         if keeper is not None:
             keeper.close()
         if prepared is not None:
@@ -413,6 +418,17 @@ class Lanework(Acts, Declares):
     async def aretry(self, job_id: int, *, by: str = "", max_age: float | None = None) -> str:
         return await self._arun(retry(job_id, by, max_age))
 
+    def delete(self, job_id: int, *, by: str = "") -> None:
+        """Removes a job that has ended, with its log, steps and result."""
+        _deleted(job_id, self._run(delete_job(known_id(job_id), by)))
+
+    async def adelete(self, job_id: int, *, by: str = "") -> None:
+        _deleted(job_id, await self._arun(delete_job(known_id(job_id), by)))
+
+    async def aoverview(self) -> Overview:
+        """Each lane's slots and who holds them, what waits there, and the totals."""
+        return await look(self)
+
     def health(self) -> dict[str, Any]:
         """Is the database there, who works, who leads, is anything waiting that nobody serves?"""
         try:
@@ -447,6 +463,19 @@ class Lanework(Acts, Declares):
 
     def _ill(self, error: LaneworkError) -> dict[str, Any]:
         return {"ok": False, "error": str(error), "code": error.code, "here": [worker.health() for worker in self._workers]}
+
+    # -- submitting by name ---------------------------------------------------------------------------------------------
+
+    def submit_json(self, type: str, arguments: Mapping[str, Any], **options: Unpack[OptionValues]) -> Handle[Any]:
+        """Submits a declared job whose arguments are JSON already: from HTTP, a command line, a schedule."""
+        handler = self.handlers[type]
+        submission = Submission(handler, handler.bind_json(arguments), Options().changed(options))
+        return Handle(self, self._submit(submission))
+
+    async def asubmit_json(self, type: str, arguments: Mapping[str, Any], **options: Unpack[OptionValues]) -> Handle[Any]:
+        handler = self.handlers[type]
+        submission = Submission(handler, handler.bind_json(arguments), Options().changed(options))
+        return Handle(self, await self._asubmit(submission))
 
     # -- submitting, for Job -------------------------------------------------------------------------------------------
 
@@ -551,10 +580,12 @@ class Lanework(Acts, Declares):
     # -- the database --------------------------------------------------------------------------------------------------
 
     def _run(self, verb: Verb[T]) -> T:
-        return self._sync_keeper().run(verb)
+        with storable():
+            return self._sync_keeper().run(verb)
 
     async def _arun(self, verb: Verb[T]) -> T:
-        return await (await self._async_keeper()).run(verb)
+        with storable():
+            return await (await self._async_keeper()).run(verb)
 
     def _sync_keeper(self) -> Keeper:
         if self._keeper is None:
@@ -581,8 +612,9 @@ class Lanework(Acts, Declares):
         with self._lock:
             if self._prepared is None:
                 self._prepared = _preparing.Prepared(self.settings)
-            if set(self._type_ids) != set(self.handlers):
+            if set(self._type_ids) != set(self.handlers) or self._lanes_told != set(self._lane_values):
                 self._type_ids = _preparing.register_types(self._prepared.dsn, self.settings, self.handlers, self._lane_values)
+                self._lanes_told = set(self._lane_values)
             if self._notifiers_told != set(self._notifiers):
                 _preparing.register_notifiers(self._prepared.dsn, self.settings, [one.row() for one in self._notifiers.values()])
                 self._notifiers_told = set(self._notifiers)
@@ -627,6 +659,11 @@ def _answered(job_id: int, answer: T | None) -> T:
     if answer is None:
         raise JobNotFound(f"there is no job {job_id}")
     return answer
+
+
+def _deleted(job_id: int, status: str | None) -> None:
+    if _answered(job_id, status) not in FINAL:
+        raise JobRunning(f"job {job_id} is {status}; only a job that has ended can be deleted: cancel it first")
 
 
 def _check_wait(context: Context, other: JobInfo) -> None:

@@ -11,16 +11,19 @@ LaneworkError
 │   ├── UnknownJobType          LW-301
 │   ├── TooManyChildren         LW-304
 │   └── IdempotencyConflict     LW-302   the key belongs to a job with another body
+├── UnstorableValue             LW-305   a text or a number that PostgreSQL cannot store
 ├── NewerPayload                LW-303   the payload was written by newer code
 ├── JobNotFound                 LW-310
 ├── JobNotFinished              LW-311   a wait ran out of time; the job goes on
 ├── JobFailed                   LW-312   result() of a failed job
 ├── JobCancelled                LW-313   result() of a cancelled job
+├── JobRunning                  LW-315   only a job that has ended can be deleted
 ├── InvalidLane                 LW-320   a lane's setting is out of bounds
 │   ├── LaneNotFound            LW-321
 │   └── LaneInUse               LW-322   the lane still has job types
 ├── InvalidCursor               LW-560   a position in the events that this database does not have
 │   └── EventsRemoved           LW-561   events after the position have left by retention
+├── AppendOnly                  LW-580   the audit log can be added to, nothing else
 ├── WouldDeadlock               LW-314   a job that waits in its slot for a job of the same lane
 ├── ApprovalOutdated            LW-520   the job is not what was shown: look at it again
 ├── NothingToApprove            LW-521   the job does not wait for an approval
@@ -124,6 +127,12 @@ class IdempotencyConflict(InvalidJob):
     http_status = 409
 
 
+class UnstorableValue(LaneworkError):
+    code = "LW-305"
+    exit_code = 2
+    http_status = 422
+
+
 class NewerPayload(LaneworkError):
     """The payload was written by newer code: this process must leave the job to one that knows it."""
 
@@ -203,6 +212,11 @@ class EventsRemoved(InvalidCursor):
     http_status = 410
 
 
+class AppendOnly(LaneworkError):
+    code = "LW-580"
+    http_status = 409
+
+
 class ApprovalOutdated(LaneworkError):
     code = "LW-520"
     http_status = 409
@@ -230,6 +244,11 @@ class InvalidApproval(LaneworkError):
 
 class NotEditable(LaneworkError):
     code = "LW-524"
+    http_status = 409
+
+
+class JobRunning(LaneworkError):
+    code = "LW-315"
     http_status = 409
 
 

@@ -85,12 +85,16 @@ class Operations:
     async def aget(self, id: int) -> Operation:
         return _one(id, await self._app._arun(store.list_operations(id=id)))
 
-    def list(self, *, state: str | None = None, before: int | None = None, limit: int = 100) -> builtins.list[Operation]:
+    def list(
+        self, *, state: str | None = None, by: str | None = None, before: int | None = None, limit: int = 100
+    ) -> builtins.list[Operation]:
         """Newest first; the last id of a page is the `before` of the next."""
-        return [_row(row) for row in self._app._run(_list(state, before, limit))]
+        return [_row(row) for row in self._app._run(_list(state, by, before, limit))]
 
-    async def alist(self, *, state: str | None = None, before: int | None = None, limit: int = 100) -> builtins.list[Operation]:
-        return [_row(row) for row in await self._app._arun(_list(state, before, limit))]
+    async def alist(
+        self, *, state: str | None = None, by: str | None = None, before: int | None = None, limit: int = 100
+    ) -> builtins.list[Operation]:
+        return [_row(row) for row in await self._app._arun(_list(state, by, before, limit))]
 
     def stop(self, id: int, *, by: str = "") -> Operation:
         """Goes no further; what is done stays done."""
@@ -143,10 +147,10 @@ def _plain(field: str, value: Any) -> Any:
     return [value] if isinstance(value, (str, int)) else list(value)
 
 
-def _list(state: str | None, before: int | None, limit: int) -> Verb[list[Row]]:
+def _list(state: str | None, by: str | None, before: int | None, limit: int) -> Verb[list[Row]]:
     if not 1 <= limit <= 1000:
         raise InvalidFilter(f"limit: expected 1 to 1000, got {limit!r}", field="limit")
-    return store.list_operations(state=state, before=before, limit=limit)
+    return store.list_operations(state=state, by=by, before=before, limit=limit)
 
 
 def _row(row: Row) -> Operation:

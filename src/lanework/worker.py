@@ -96,7 +96,7 @@ class Worker:
                 "a worker is started while a child process imports the application: "
                 "put the start under `if __name__ == '__main__':`"
             )
-        if self.app.handlers:
+        if self.app.handlers or self.app._lane_values:  # an application with neither was not meant to work
             self.app._declare_own()
         dsn = self.dsn = await self.app._prepare()
         self._types = {self.app._type_ids[handler.name]: handler for handler in self.app.handlers.values()}

@@ -33,22 +33,22 @@ class Scene:
             if status == "completed":
                 self.engine.completed(self.worker, *claims)
         self.ids["waiting"] = self.engine.enqueue("t")
-        self.engine.rows("delete from lanework.audit_log")
+        self.engine.rows("select proof.forget_audit()")
 
     def before(self, sql: str, *args: Any) -> Scene:
         """Something that somebody did earlier; its own audit row is forgotten."""
         self.engine.rows(sql, *args)
-        self.engine.rows("delete from lanework.audit_log")
+        self.engine.rows("select proof.forget_audit()")
         return self
 
     def freeze(self) -> int:
         held = int(self.engine.one("select lanework.freeze('{l}', 'me', '', 60)"))
-        self.engine.rows("delete from lanework.audit_log")
+        self.engine.rows("select proof.forget_audit()")
         return held
 
     def operation(self) -> int:
         made = self.engine.one("select lanework.start_operation('cancel', '{\"type\": [\"t\"]}', '{}', 'me')")
-        self.engine.rows("delete from lanework.audit_log")
+        self.engine.rows("select proof.forget_audit()")
         return int(made)
 
     def dead(self) -> int:
@@ -63,7 +63,7 @@ class Scene:
 
     def rule(self) -> int:
         made = self.engine.one("select lanework.set_error_rule(null, 't', 'x', 'permanent', 'me')")
-        self.engine.rows("delete from lanework.audit_log")
+        self.engine.rows("select proof.forget_audit()")
         return int(made)
 
     def schedule(self) -> Scene:
@@ -122,7 +122,12 @@ TASK = """select lanework.register_tasks(
 
 #: Function → samples.
 TELLING = "select lanework.set_telling('job', %s, %s, 'me')"
+DELETE = "select lanework.delete_job(%s, 'me')"
 SAMPLES: dict[str, Sample] = {
+    "delete_job": Sample(
+        [lambda it: (DELETE, it.ids["completed"])],
+        [lambda it: (DELETE, it.ids["running"]), lambda it: (DELETE, it.ids["waiting"]), lambda _: (DELETE, 10**9)],
+    ),
     "set_telling": Sample([lambda _: (TELLING, "started", False), lambda _: (TELLING, "*", True)], []),
     "approve": Sample(
         [lambda it: (APPROVE, *[asked(it)] * 2)],

@@ -24,6 +24,7 @@ from tests.sql import (
     test_rates,
     test_running,
     test_schedules,
+    test_seals,
     test_sessions,
     test_waiting,
     test_workers,
@@ -374,6 +375,21 @@ BUGS = [
         "lanework.release_reservation(i)", alone(test_budgets.test_a_reservation_of_the_dead_counts_as_spent)),
     Bug("settled today", "settle_reservation", "and s.since = n.since", "and s.since = lanework.period_of('day', lanework.now())",
         alone(test_budgets.test_settling_is_idempotent_and_goes_to_its_own_day)),
+    # the audit log
+    Bug("sealed above the horizon", "seal_audit", "and l.xid < pg_snapshot_xmin(pg_current_snapshot())", "",
+        test_seals.test_seals_follow_the_order_of_transactions),
+    Bug("two sealers", "seal_audit", "not pg_try_advisory_xact_lock(1279350094, 3)", "false", test_seals.test_one_sealer_at_a_time),
+    Bug("what is sealed may change", "refuse_change", re.compile(r"raise exception .*?'LW580';", re.DOTALL), "return null;",
+        lambda engine, _: test_seals.test_nothing_but_adding(engine, "audit_log", "delete from lanework.{}")),
+    Bug("who did it is not sealed", "seal_of", "a.actor, ", "",
+        lambda engine, _: test_seals.test_a_changed_row_is_found(engine, "actor = 'x'")),
+    Bug("seals are not compared", "verify_audit", "or lanework.seal_of(v_seal, a) <> s.seal", "",
+        lambda engine, _: test_seals.test_a_changed_row_is_found(engine, "target = 'x'")),
+    Bug("rows are not looked for", "verify_audit",
+        "not found or s.position <> v_sealed + 1 or lanework.seal_of(v_seal, a) <> s.seal",
+        "a.id is not null and lanework.seal_of(v_seal, a) <> s.seal", alone(test_seals.test_a_row_that_was_taken_out_is_found)),
+    Bug("what was put in is not seen", "verify_audit", "if v_bad is null then", "if false then",
+        alone(test_seals.test_a_row_that_was_put_in_is_found)),
 ]  # fmt: skip
 
 

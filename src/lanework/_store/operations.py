@@ -38,12 +38,17 @@ def count_matching(kind: str, filter: Mapping[str, Any]) -> Verb[int]:
 
 
 def list_operations(
-    *, id: int | None = None, state: str | None = None, before: int | None = None, limit: int = 100
+    *, id: int | None = None, state: str | None = None, by: str | None = None, before: int | None = None, limit: int = 100
 ) -> Verb[list[Row]]:
-    return verb("list_operations", rows, id=id, state=state, before=before, limit=limit)
+    return verb("list_operations", rows, id=id, state=state, by=by, before=before, limit=limit)
 
 
 def list_audit(
     *, actor: str | None, act: str | None, target: str | None, since: datetime | None, before: int | None, limit: int
 ) -> Verb[list[Row]]:
     return verb("list_audit", rows, actor=actor, act=act, target=target, since=since, before=before, limit=limit)
+
+
+def verify_audit() -> Verb[Row]:
+    """(sealed, unsealed, the first bad row or None, head)."""
+    return verb("verify_audit", lambda found: found[0])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,6 +25,7 @@ from lanework.errors import (
     InvalidSchedule,
     LaneworkError,
     SchemaError,
+    UnstorableValue,
 )
 
 T = TypeVar("T")
@@ -36,6 +38,11 @@ class Verb(Generic[T]):
     sql: bytes
     params: Mapping[str, Any]
     decode: Callable[[list[Row]], T]
+
+
+#: Where an act came from (an address, a command), for the audit rows of what is done for it. Edges set it around a call.
+origin: ContextVar[str] = ContextVar("lanework_origin", default="")
+_ORIGIN = b"select set_config('lanework.origin', %(origin)s, true)"
 
 
 @cache
@@ -66,8 +73,11 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
             try:
                 # not `conn.execute`: a caller's connection makes cursors and rows to its own taste
                 cursor = psycopg.Cursor(conn, row_factory=tuple_row)
-                cursor.execute(verb.sql, verb.params)
-                return verb.decode(cursor.fetchall() if cursor.description else [])
+                with conn.transaction() if origin.get() else nullcontext():
+                    if origin.get():
+                        cursor.execute(_ORIGIN, {"origin": origin.get()})
+                    cursor.execute(verb.sql, verb.params)
+                    return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
@@ -79,8 +89,11 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
         with translated():
             try:
                 cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
-                await cursor.execute(verb.sql, verb.params)
-                return verb.decode(await cursor.fetchall() if cursor.description else [])
+                async with conn.transaction() if origin.get() else nullcontext():
+                    if origin.get():
+                        await cursor.execute(_ORIGIN, {"origin": origin.get()})
+                    await cursor.execute(verb.sql, verb.params)
+                    return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
@@ -112,6 +125,16 @@ def translate(error: psycopg.Error) -> LaneworkError | None:
     if is_outage(error):
         return DatabaseUnavailable(f"PostgreSQL is not answering: {message or type(error).__name__}")
     return None
+
+
+@contextmanager
+def storable() -> Iterator[None]:
+    """For callers who gave the values. (A worker looks for the one at fault in its batch, and wants the error as it is.)"""
+    try:
+        yield
+    except psycopg.DataError as error:
+        message = (error.diag.message_primary or str(error)).strip()
+        raise UnstorableValue(f"the database cannot take a value that was given: {message}") from error
 
 
 def is_outage(error: BaseException) -> bool:

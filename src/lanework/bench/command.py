@@ -29,6 +29,8 @@ ROWS = {
     "inside": "step_p50_ms",
     "fair": "fair_ratio",
     "permits": "permit_p50_ms",
+    "http": "get_p95_ms",
+    "streams": "stream_kb",
 }
 
 

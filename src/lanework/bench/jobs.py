@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import statistics
 import time
@@ -28,6 +29,9 @@ class Jobs:
     steps: Job[[int], float]
     thread_steps: Job[[int], float]
     family: Job[[int], int]
+    hold: Job[[float], None]
+    hold_thread: Job[[float], None]
+    chatty: Job[[], None]
 
 
 async def noop(ctx: Context, i: int) -> None:
@@ -41,6 +45,22 @@ async def ping(ctx: Context, sent: float) -> float:
 
 def body(ctx: Context, i: int) -> None:
     return None
+
+
+async def hold(ctx: Context, seconds: float) -> None:
+    """Has a slot and waits, as a job does that has asked a model."""
+    await asyncio.sleep(seconds)
+
+
+def hold_thread(ctx: Context, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+async def chatty(ctx: Context) -> None:
+    """With something for those who follow it: two lines and progress."""
+    print("one")  # noqa: T201
+    ctx.progress(0.5, "half")
+    print("two")  # noqa: T201
 
 
 def same(i: int) -> int:
@@ -90,6 +110,9 @@ def declare(app: Lanework) -> Jobs:
         steps=app.job("steps", lane="inside")(steps),
         thread_steps=app.job("thread_steps", lane="inside", executor="thread")(thread_steps),
         family=declare_family(app, plain),
+        hold=app.job("hold", lane="bench")(hold),
+        hold_thread=app.job("hold_thread", lane="threads", executor="thread")(hold_thread),
+        chatty=app.job("chatty", lane="inside")(chatty),
     )
 
 

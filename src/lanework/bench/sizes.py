@@ -28,6 +28,10 @@ class Sizes:
     ordered_jobs: int = 40_000
     pairs: int = 9
     """Pairs of a plain and an ordered run; the median pair counts."""
+    wrk_seconds: float = 5.0
+    wrk_rounds: int = 5
+    """Rounds of each HTTP route, in turn; the median counts."""
+    streams: int = 2_000
     budget_seconds: float = 3600.0
     """After this long, further rounds of a row are skipped. Each row is measured at least once."""
 
@@ -47,5 +51,7 @@ QUICK = Sizes(
     steps=300,
     ordered_jobs=20_000,
     pairs=5,
+    wrk_seconds=2.0,
+    wrk_rounds=3,
     budget_seconds=150.0,
 )

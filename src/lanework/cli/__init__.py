@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from lanework.cli.parser import parse
@@ -18,12 +19,13 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, parse: Callable[[Sequence[str]], argparse.Namespace] = parse) -> int:
     """Runs one command and answers its exit code. Expected errors are one line, never a traceback."""
     if argv is None:
         _own_the_process()
     try:
-        code = _run(sys.argv[1:] if argv is None else argv)
+        options = parse(sys.argv[1:] if argv is None else argv)
+        code: int = options.run(options)
         sys.stdout.flush()
     except LaneworkError as error:
         return _say(f"{error.code}: {error}", error.exit_code)
@@ -35,12 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not _is_from_database(error):
             raise
         return _say(f"LW-000: the database refused: {str(error).strip()}", 3)
-    return code
-
-
-def _run(argv: Sequence[str]) -> int:
-    options = parse(argv)
-    code: int = options.run(options)
     return code
 
 

@@ -163,17 +163,19 @@ def build() -> LazyParser:
     )  # fmt: skip
     parser.add_argument("--dsn", metavar="ADDRESS", help="the PostgreSQL to use, before or after the command")
     parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    _add(parser, COMMANDS, "lanework.cli.commands")
+    add_commands(parser, COMMANDS, "lanework.cli.commands", GROUPS)
     return parser
 
 
-def _add(parser: argparse.ArgumentParser, commands: Mapping[str, str], package: str) -> None:
+def add_commands(
+    parser: argparse.ArgumentParser, commands: Mapping[str, str], package: str, groups: Mapping[str, Mapping[str, str]]
+) -> None:
     places = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=LazyParser)
     for name, help in commands.items():
         place = places.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
         place.add_argument("--dsn", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-        if name in GROUPS:
-            _add(place, GROUPS[name], f"{package}.{name}")
+        if name in groups:
+            add_commands(place, groups[name], f"{package}.{name}", {})
         else:
             place.module = f"{package}.{name}"
 

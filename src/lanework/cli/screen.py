@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from lanework._store.status import Running
+from lanework._words import age, count
 from lanework.cli.output import Column, table
 from lanework.cli.snapshot import COUNTED, Lane, Snapshot
-from lanework.cli.text import STATUS_COLOURS, age, bar, clip, count, paint, safe, width
+from lanework.cli.text import STATUS_COLOURS, bar, clip, paint, safe, width
 from lanework.reports import WorkerInfo
 
 T = TypeVar("T")

@@ -75,23 +75,9 @@ def wants_colour() -> bool:
     return is_terminal() and not os.environ.get("NO_COLOR")
 
 
-def age(seconds: float | None) -> str:
-    """`4 s`, `3 min`, `2 h`, `5 d`: one number, its unit."""
-    if seconds is None:
-        return ""
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s" if seconds >= 9.5 else f"{max(seconds, 0):.1f} s"
-
-
 def bar(fraction: float | None, size: int = 10) -> str:
     """Progress as a bar with its number; nothing for a job that tells nothing."""
     if fraction is None:
         return ""
     full = round(min(max(fraction, 0.0), 1.0) * size)
     return f"{'█' * full}{'░' * (size - full)} {fraction:4.0%}"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -7,8 +7,9 @@ import sys
 import time
 
 from lanework._store.status import Running
+from lanework._words import count
 from lanework.cli.snapshot import Lane, Snapshot
-from lanework.cli.text import clip, count, is_terminal, pad, paint, safe
+from lanework.cli.text import clip, is_terminal, pad, paint, safe
 
 WIDTH = 79
 _UP, _CLEAR, _HIDE, _SHOW = "\x1b[{}A", "\x1b[J", "\x1b[?25l", "\x1b[?25h"

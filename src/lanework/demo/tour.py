@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from lanework import Handle, JobInfo, Lanework
+from lanework._words import count
 from lanework.cli.snapshot import Snapshot, take
-from lanework.cli.text import count
 from lanework.demo.crew import Crew
 from lanework.demo.jobs import Jobs
 from lanework.demo.proof import Moments

@@ -592,6 +592,7 @@ insert into lanework.maintenance_tasks (name, kind, description, every_s, timeou
     ('partitions', 'sql', 'makes room for the ids of coming jobs', 600, 60),
     ('retention', 'sql', 'removes finished jobs, logs, events and history that have outlived their time', 60, 300),
     ('cleanup', 'sql', 'removes blobs and holds that nobody needs', 600, 300),
+    ('seals', 'sql', 'chains new rows of the audit log by hashes', 60, 60),
     ('indexes', 'sql', 'rebuilds bloated indexes without locking anybody out', 86400, 3600);
 -- an index is not looked at in the first minutes of a new database
 update lanework.maintenance_tasks set next_at = lanework.now() + interval '1 hour' where name = 'indexes';
@@ -699,6 +700,8 @@ begin
         return query select * from lanework.prune_schedules();
     elsif p_name = 'cleanup' then
         return query select * from lanework.clean_up();
+    elsif p_name = 'seals' then
+        return query select 'sealed', lanework.seal_audit(10000);
     end if;
 end $$;
 

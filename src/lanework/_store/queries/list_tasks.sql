@@ -1,5 +1,5 @@
 select t.name, t.kind, t.description, t.cron, t.every_s, t.tz, t.timeout_s, t.enabled, t.set_by, t.next_at,
-       t.running_until > lanework.now() or t.job_id is not null, r.outcome, r.ended_at, r.error
+       coalesce(t.running_until > lanework.now(), false) or t.job_id is not null, r.outcome, r.ended_at, r.error
 from lanework.maintenance_tasks t
 left join lateral (
     select x.outcome, x.ended_at, x.error from lanework.maintenance_runs x

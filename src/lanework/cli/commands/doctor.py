@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 
-from lanework.cli.diagnosis import ERROR, OK, WARNING, Finding, examine
+from lanework._words import count
 from lanework.cli.output import as_json, plain, say, write
 from lanework.cli.session import connection, settings_of
-from lanework.cli.text import count, paint, safe
+from lanework.cli.text import paint, safe
+from lanework.diagnosis import ERROR, OK, WARNING, Finding, examine
 
 _MARKS = {OK: ("ok     ", "green"), WARNING: ("WARNING", "yellow"), ERROR: ("ERROR  ", "red")}
 

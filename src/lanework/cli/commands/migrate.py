@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 
 from lanework import migrate
+from lanework._words import count
 from lanework.cli.output import say, write
 from lanework.cli.session import connection
-from lanework.cli.text import count
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

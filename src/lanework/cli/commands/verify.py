@@ -13,9 +13,10 @@ from lanework import migrate
 from lanework._store import status
 from lanework._store.status import Violation
 from lanework._store.verb import run as ask
+from lanework._words import count
 from lanework.cli.output import as_json, plain, say, write
 from lanework.cli.session import connection
-from lanework.cli.text import count, paint, safe
+from lanework.cli.text import paint, safe
 from lanework.errors import SchemaError
 
 #: Check → what holds if it finds nothing, and whose ids it answers.

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import Any
 
+from lanework._words import count
 from lanework.cli.commands.jobs.filters import add_filters, filters
 from lanework.cli.output import say
-from lanework.cli.text import count
 from lanework.client import Lanework
 from lanework.errors import ConfigError
 

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from lanework._words import count
 from lanework.cli.commands.jobs.filters import add_filters, filters
 from lanework.cli.commands.operations.columns import OPERATIONS, ask, sum_up
 from lanework.cli.options import positive
 from lanework.cli.output import Column, add_output, say, show
 from lanework.cli.session import application, who
-from lanework.cli.text import STATUS_COLOURS, count
+from lanework.cli.text import STATUS_COLOURS
 from lanework.client import Lanework
 from lanework.errors import ConfigError, JobNotFound
 

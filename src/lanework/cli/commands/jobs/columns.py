@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from lanework._words import age
 from lanework.cli.output import Column
-from lanework.cli.text import STATUS_COLOURS, age, bar
+from lanework.cli.text import STATUS_COLOURS, bar
 from lanework.job import JobInfo
 
 

@@ -8,11 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from lanework._words import count
 from lanework.cli.commands.jobs.columns import cost, note
 from lanework.cli.commands.jobs.filters import add_filters, filters, pages
 from lanework.cli.options import positive
 from lanework.cli.output import Column, add_output, say, show
-from lanework.cli.text import STATUS_COLOURS, count, redact
+from lanework.cli.text import STATUS_COLOURS, redact
 from lanework.client import Lanework
 from lanework.errors import ConfigError, JobNotFound, LaneworkError
 from lanework.job import JobInfo

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass
 
+from lanework._words import count
 from lanework.cli.commands.jobs.filters import add_filters, filters
 from lanework.cli.commands.operations.columns import OPERATIONS, ask, sum_up
 from lanework.cli.options import positive
 from lanework.cli.output import Column, add_output, say, show
 from lanework.cli.session import application, who
-from lanework.cli.text import count
 from lanework.client import Lanework
 from lanework.errors import ConfigError
 

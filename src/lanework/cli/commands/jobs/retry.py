@@ -6,13 +6,14 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
+from lanework._words import count
 from lanework.cli.commands.dead.choice import confirmed, dead_filters
 from lanework.cli.commands.dead.columns import REDRIVES
 from lanework.cli.commands.jobs.filters import add_filters
 from lanework.cli.options import positive, seconds
 from lanework.cli.output import Column, add_output, say, show
 from lanework.cli.session import application, who
-from lanework.cli.text import STATUS_COLOURS, count
+from lanework.cli.text import STATUS_COLOURS
 from lanework.client import Lanework
 from lanework.errors import ConfigError
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from lanework._words import age
 from lanework.cli.commands.jobs.columns import moment
 from lanework.cli.output import Column, add_output, show
 from lanework.cli.session import application
-from lanework.cli.text import age
 from lanework.maintenance import TaskInfo
 
 TASKS: list[Column[TaskInfo]] = [

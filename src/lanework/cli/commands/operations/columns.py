@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from lanework._words import count
 from lanework.cli.output import Column, as_json, say
-from lanework.cli.text import STATUS_COLOURS, count
+from lanework.cli.text import STATUS_COLOURS
 from lanework.errors import ConfigError
 from lanework.operations import Operation
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
+from lanework._words import age
 from lanework.cli.output import Column, add_output, show
 from lanework.cli.session import application
-from lanework.cli.text import STATUS_COLOURS, age
+from lanework.cli.text import STATUS_COLOURS
 from lanework.reports import WorkerInfo
 
 COLUMNS: list[Column[WorkerInfo]] = [

@@ -8,8 +8,8 @@ from lanework._store import status
 from lanework._store.schedules import schedule_alarms
 from lanework._store.verb import run
 from lanework._store.workers import unserved_types
-from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
-from lanework.cli.text import count
+from lanework._words import count
+from lanework.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
 from lanework.worker import CONNECTIONS
 
 MOST = 10
@@ -24,6 +24,7 @@ PURPOSES = {
     "child": (0, "ctx.transaction() in child processes, up to 2 in each"),
     "setup": (0, "migrations at a start"),
     "cli": (0, "the command line"),
+    "doctor": (0, "the diagnosis"),
 }
 
 

@@ -11,8 +11,8 @@ from lanework import migrate
 from lanework._store import status
 from lanework._store.connect import connect, is_pooled
 from lanework._store.verb import query, run
-from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
-from lanework.cli.text import age, count
+from lanework._words import age, count
+from lanework.diagnosis.finding import ERROR, OK, WARNING, Check, Finding, Patient
 from lanework.errors import LaneworkError, SchemaError
 from lanework.worker import CONNECTIONS
 

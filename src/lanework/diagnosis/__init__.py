@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
 from lanework._store import status
+from lanework._store.connect import connect
 from lanework._store.verb import run
-from lanework.cli.diagnosis import engine, server
-from lanework.cli.diagnosis.finding import ERROR, OK, WARNING, Finding, Patient
 from lanework.config import Settings
 
-__all__ = ["ERROR", "OK", "WARNING", "Finding", "examine"]
+if TYPE_CHECKING:
+    from lanework.client import Lanework
+from lanework.diagnosis import engine, server
+from lanework.diagnosis.finding import ERROR, OK, WARNING, Finding, Patient
+
+__all__ = ["ERROR", "OK", "WARNING", "Finding", "diagnose", "examine"]
+
+
+def diagnose(app: Lanework) -> list[Finding]:
+    """The examination of an application's database, past any pooler, on a connection of its own."""
+    with connect(app.settings.direct_dsn or app._ready().dsn, app.settings, "doctor") as conn:
+        return examine(conn, app.settings)
 
 
 def examine(conn: psycopg.Connection[Any], settings: Settings) -> list[Finding]:

@@ -1,0 +1,7 @@
+"""`python -m kg`"""
+
+import sys
+
+from kg.cli import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""The only place of the platform that talks to PostgreSQL."""

@@ -1,0 +1,1 @@
+delete from kg.attempts where key = %(key)s

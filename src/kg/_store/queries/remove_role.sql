@@ -1,0 +1,1 @@
+select kg.remove_role(%(name)s, %(by)s)

@@ -1,0 +1,1 @@
+"""Users, roles, credentials: who may do what."""

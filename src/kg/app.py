@@ -1,0 +1,112 @@
+"""The composition root: the only place that wires the platform together.
+
+kg.app:work      the platform's Lanework application, for workers
+kg.app:make_api  the HTTP application, for `kg serve` and `kg up`
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import compile_path
+
+from kg._store.schema import prepare
+from kg.access import upkeep
+from kg.access.access import Access
+from kg.access.answers import Answers
+from kg.api.door import Door
+from kg.api.headers import SafeHeaders
+from kg.api.login import Logins
+from kg.api.pace import PacedDoor
+from kg.api.replays import Replays
+from kg.api.users import Users
+from kg.config import KgSettings
+from lanework import Lanework
+from lanework.api import Routes, install, make_router, routes_of
+from lanework.errors import ConfigError, DatabaseUnavailable
+
+logger = logging.getLogger("kg")
+
+
+def make_work(settings: KgSettings | None = None) -> Lanework:
+    settings = settings or KgSettings.load()
+    work = Lanework(settings.dsn)
+    work.lane("interactive", max_slots=2, poll_interval_ms=2000, stale_timeout_minutes=30)
+    work.lane("maintenance", max_slots=1, poll_interval_ms=15_000, stale_timeout_minutes=60)
+    work.lane("system", max_slots=1, poll_interval_ms=30_000, stale_timeout_minutes=120)
+    work.lane("embedding", max_slots=3, poll_interval_ms=2000, stale_timeout_minutes=30)
+    work.lane("books", max_slots=None, worker_slots=1, poll_interval_ms=2000, stale_timeout_minutes=60)
+    work.lane("ontology", max_slots=None, worker_slots=1, poll_interval_ms=5000, stale_timeout_minutes=45)
+    upkeep.declare(work)
+    return work
+
+
+work = make_work()
+
+
+def _import_jobs(names: str) -> None:
+    """Modules that declare jobs of their own on `kg.app.work`."""
+    for name in filter(None, (one.strip() for one in names.split(","))):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise ConfigError(f"KG_IMPORTS: cannot import {name!r}: {error}") from error
+
+
+_import_jobs(KgSettings.load().imports)
+
+
+async def _prepare(work: Lanework) -> None:
+    """Waits for a database that is away: whoever watches this process need not start it again and again."""
+    pause = 0.2
+    while True:
+        try:
+            await asyncio.to_thread(prepare, work)
+            return
+        except DatabaseUnavailable as error:
+            logger.warning("waiting for the database: %s", error)
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, 5.0)
+
+
+def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastAPI:
+    settings = settings or KgSettings.load()
+    access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
+    door = Door(access)
+
+    @asynccontextmanager
+    async def life(api: FastAPI) -> AsyncIterator[None]:
+        await _prepare(work)
+        yield
+        await work.aclose()
+
+    api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    api.state.work, api.state.access, api.state.door = work, access, door
+    api.include_router(make_router(work, gate=PacedDoor(door, settings.submits_per_minute)))
+    routes = Routes(door)
+    Logins(access, door, secure=settings.secure_cookies).add_to(routes)
+    Users(access).add_to(routes)
+    routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
+    api.include_router(routes.router)
+    api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
+    install(api, body_limit=settings.body_limit, keys=True)
+    if settings.cors:
+        api.add_middleware(
+            CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID"],
+        )  # fmt: skip
+    api.add_middleware(SafeHeaders)  # the outermost: every answer has them
+    return api
+
+
+def _creating(api: FastAPI) -> Callable[[str], bool]:
+    """Is it the path of a POST that creates something? A job's key is not asked for here: it is stored with the job."""
+    patterns = [compile_path(one.path)[0] for one in routes_of(api) if one.method == "POST" and one.status == 201]
+    return lambda path: any(pattern.match(path) for pattern in patterns)

@@ -1,0 +1,1 @@
+select lanework.delete_job(%(id)s, %(by)s)

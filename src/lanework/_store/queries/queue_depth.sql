@@ -1,0 +1,1 @@
+select lane, type, waiting, oldest from lanework.queue_depth(%(most)s)

@@ -1,0 +1,1 @@
+select lanework.seal_audit(%(limit)s)

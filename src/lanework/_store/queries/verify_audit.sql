@@ -1,0 +1,1 @@
+select sealed, unsealed, bad, head from lanework.verify_audit()
