@@ -48,6 +48,7 @@ BUGS = [
 ]  # fmt: skip
 
 
+@pytest.mark.chaos
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.what for bug in BUGS])
 def test_a_planted_bug_is_noticed(house: House, bug: Bug, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(house, "patience", 0.1)
