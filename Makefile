@@ -11,9 +11,9 @@ READY := $(VENV)/.ready
 # submits in all kinds of transactions, lanes. What kills processes or plants bugs says nothing new there.
 comma := ,
 PG    ?= 18$(if $(wildcard /usr/lib/postgresql/15/bin/postgres),$(comma)15)
-CORE  := $(if $(findstring 18$(comma)15,$(PG)),-k 'not pg15 or ((sql or migrate or submit or transactions or lanes) and not (notice or inside or processes or final or audited or meets))')
-# Each of four workers has servers of its own; what is left when one is done, another one takes.
-SPREAD := -n 4 --dist worksteal
+CORE  := $(if $(findstring 18$(comma)15,$(PG)),-k 'not pg15 or ((sql or migrate or submit or transactions or lanes) and not (notice or inside or processes or final or audited or meets or kg))')
+# Each of five workers has servers of its own; what is left when one is done, another one takes.
+SPREAD := -n 5 --dist worksteal
 ARGS  ?=
 
 # What makes sense through a pooler: not the embedded server, not proxies, and not what only reads files.

@@ -105,7 +105,7 @@ class Worker:
             if handler.executor not in (*BUILT_IN, *self.app.executors):
                 known = ", ".join((*BUILT_IN, *self.app.executors))
                 raise ConfigError(f"job {handler.name!r}: no executor is called {handler.executor!r}; there are {known}")
-        if not self._types:
+        if all(handler.name.startswith("lanework:") for handler in self._types.values()):  # the engine's own alone
             raise ConfigError("this application declares no job; a worker would have nothing to do")
         await self.app._plans.register()
         if not await self._run_start_hooks():

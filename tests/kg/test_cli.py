@@ -13,7 +13,6 @@ import pytest
 from kg.cli import main
 from kg.cli.house import read_note, write_note
 from lanework import Lanework
-from tests.kg.house import House
 
 
 @pytest.fixture
@@ -99,17 +98,3 @@ def test_lanes_are_stored_though_no_job_is_declared(database: str) -> None:
     with Lanework(database) as work:
         work.lane("books", max_slots=7)
         assert {one.name: one.max_slots for one in work.lanes.list()}["books"] == 7
-
-
-def test_a_worker_of_an_application_without_jobs_works(house: House, database: str) -> None:
-    import asyncio
-
-    async def start() -> int:
-        work = Lanework(database)
-        work.lane("books", max_slots=7)
-        async with work.worker() as worker:
-            found = len(worker._types)
-        await work.aclose()
-        return found
-
-    assert asyncio.run(start()) == 1
