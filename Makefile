@@ -61,7 +61,7 @@ $(READY): pyproject.toml
 	@echo 'installing into $(VENV) …' >&2
 	@$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
 	  > $(VENV)/dev.txt
-	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[embedded,fast,kg]' -r $(VENV)/dev.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[embedded,fast,kg,local,openai,anthropic]' -r $(VENV)/dev.txt
 	@touch $@
 
 suits := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))
