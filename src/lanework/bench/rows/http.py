@@ -15,8 +15,8 @@ from lanework.bench.worker import worker
 
 TITLE = "HTTP, one process, 8 connections"
 DOUBLE = Limit("<", 2)
-#: The lanes of the worker that runs beside it: 2,000 async jobs and 32 threads that wait for somebody, as jobs that ask a model do, and
-#: as many processes that compute as there are cores.
+#: The lanes of the worker that runs beside it: 2,000 async jobs and 32 threads that wait, as for a model, and as many
+#: processes that compute as there are cores.
 FULL = ("bench", "threads", "children")
 Figures = dict[str, Wrk]
 
