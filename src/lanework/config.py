@@ -80,7 +80,7 @@ class Settings(Loaded):
     child_nice: int = setting(
         5,
         "LANEWORK_CHILD_NICE",
-        "niceness of child processes: a job that burns a core leaves it to who answers people",
+        "niceness of child processes: what burns a core leaves it to heartbeats and HTTP",
         low=0,
         high=19,
     )

@@ -426,8 +426,8 @@ class Worker:
             missing.error_class = "permanent"  # type: ignore[attr-defined]
             return Unavailable(missing)
         return ProcessPool(
-            target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name, nice=self.settings.child_nice,
-            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
+            target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
+            nice=self.settings.child_nice, on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
             on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id), on_secrets=self.app.secrets.add,
         )  # fmt: skip
 
