@@ -327,7 +327,7 @@ async def test_a_child_outlives_the_thread_that_asked_for_it() -> None:
 
     def ask() -> None:
         started.append(asyncio.run(Spawner().spawn("tested")))
-        message = {"parent": os.getpid(), "target": Target.parse(f"{APP}:app").to_json()}
+        message = {"parent": os.getpid(), "target": Target.parse(f"{APP}:app").to_json(), "nice": 0}
         started[0].sock.sendall(json.dumps(["boot", message]).encode() + b"\n")
         assert started[0].sock.recv(100) == b'["ready"]\n'  # by now it has asked for the signal
 

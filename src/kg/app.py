@@ -93,7 +93,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
-    routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
+    routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
@@ -108,6 +108,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
 
 
 async def _welcome() -> dict[str, str]:
+    """Where to go on from here."""
     return {"name": "Lanework", "version": version("lanework"), "routes": "/openapi.json", "you": "/me", "health": "/health/ready"}
 
 
