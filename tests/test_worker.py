@@ -11,6 +11,7 @@ import pytest
 
 from lanework import Cancel, ConfigError, Context, Done, Fail, InvalidJob, JobCancelled, JobInfo, Lanework, Retryable, Snooze
 from lanework._codec import encode
+from lanework._guard.link import GuardLink
 from lanework._services import run as running
 from lanework.retries import ErrorClass
 from lanework.testing import Clock
@@ -283,6 +284,49 @@ def test_a_worker_that_leaves_gives_back_what_it_could_not_finish(app: Lanework)
             assert (info.status, info.attempt, info.tries_used, info.worker_id) == ("approved", 1, 0, None)
             async with app.worker():
                 assert await handle.aresult(timeout=30) == 2
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_has_ended_does_not_begin_again(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beat may come between the worker's own end and the guard's goodbye. It says that the number is retired, and is right."""
+    app.job("x")(lambda ctx: None)
+    leave = GuardLink.leave
+    said: list[str] = []
+
+    async def after_a_beat(link: GuardLink, reason: str, timeout: float) -> None:
+        passed_on, heard = link._on_retired, asyncio.Event()
+        link._on_retired = lambda why, worker_id: (passed_on(why, worker_id), said.append(why), heard.set())[0]
+        link.beat_now()
+        async with asyncio.timeout(30):
+            await heard.wait()
+        await leave(link, reason, timeout)
+
+    monkeypatch.setattr(GuardLink, "leave", after_a_beat)
+
+    async def main() -> None:
+        async with app:
+            async with app.worker() as worker:
+                first = worker.worker_id
+            worker.retired("late", first)
+            await asyncio.sleep(0)
+            assert (said[:1], worker._begins) == (["stopped"], None)
+            assert [(row.id, row.state) for row in app.workers(ended=True)] == [(first, "stopped")]
+
+    asyncio.run(main())
+
+
+def test_words_about_an_older_number_are_not_heard(app: Lanework) -> None:
+    app.job("x")(lambda ctx: None)
+
+    async def main() -> None:
+        async with app, app.worker() as worker:
+            first = worker.worker_id
+            worker.retired("silent", first)
+            assert worker._begins is not None
+            await worker._begins
+            worker.retired("silent", first)  # of a beat, or of a claim, that was under way
+            assert worker._begins.done() and worker.worker_id != first
 
     asyncio.run(main())
 
