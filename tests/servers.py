@@ -30,6 +30,8 @@ from lanework._embedded.settings import Settings
 
 DEBIAN = Path("/usr/lib/postgresql")
 ALIVE = "alive.lock"
+MEMORY = Path("/dev/shm")
+ENOUGH = 6 << 30
 
 
 def majors_present() -> list[int]:
@@ -41,10 +43,25 @@ def programs(major: int) -> Binaries:
     return binaries.from_wheel() if major == 18 else Binaries(DEBIAN / str(major) / "bin", major)
 
 
+def _root() -> Path:
+    """Where the folders of servers are. Thousands of databases are copied and dropped: in memory, where there is enough of it, that
+    takes a fifth of the time."""
+    return MEMORY if _has_room(MEMORY) else Path(tempfile.gettempdir())
+
+
+def _has_room(folder: Path) -> bool:
+    try:
+        free = shutil.disk_usage(folder).free
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return os.access(folder, os.W_OK) and min(free, int(lines["MemAvailable"].split()[0]) * 1024) > ENOUGH
+    except (OSError, KeyError):
+        return False
+
+
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """A temporary folder that the server's account can enter when the tests run as root. pytest's `tmp_path` is not."""
-    folder = Path(tempfile.mkdtemp(prefix="lw-"))
+    folder = Path(tempfile.mkdtemp(prefix="lw-", dir=_root()))
     folder.chmod(0o711)
     with FileLock(folder / "new.lock") as alive:
         assert alive.own()
@@ -57,7 +74,7 @@ def data_folder() -> Iterator[Path]:
 
 def sweep() -> None:
     """Stop and remove what a killed test run left behind. The lock of one that still runs is held."""
-    for lock in Path(tempfile.gettempdir()).glob(f"lw-*/{ALIVE}"):
+    for lock in (lock for root in (MEMORY, Path(tempfile.gettempdir())) for lock in root.glob(f"lw-*/{ALIVE}")):
         if lock.stat().st_uid == os.geteuid() and is_free(lock):
             for version in lock.parent.glob("*/postgres/data/PG_VERSION"):
                 home = Home.open(version.parents[2])
