@@ -12,7 +12,7 @@ import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -158,15 +158,13 @@ class PrivateServer:
 
 
 class Databases:
-    """New databases on a server, by the dozen."""
-
-    TEMPLATE = "lanework_template"
+    """New databases on a server, by the dozen: empty ones, or copies of one that was made before."""
 
     def __init__(self, server: PrivateServer) -> None:
         self.server = server
         self._numbers = itertools.count(1)
         self._admin = psycopg.connect(server.dsn_of("postgres"), autocommit=True)
-        self._made_template = False
+        self._templates: set[str] = set()
 
     @contextmanager
     def empty(self) -> Iterator[str]:
@@ -175,9 +173,17 @@ class Databases:
 
     @contextmanager
     def with_schema(self) -> Iterator[str]:
-        if not self._made_template:
-            self._make_template()
-        with self._database(self.TEMPLATE) as dsn:
+        with self.like("lanework_template", _migrated) as dsn:
+            yield dsn
+
+    @contextmanager
+    def like(self, template: str, fill: Callable[[str], None]) -> Iterator[str]:
+        """A copy of the database of this name, which `fill` has made once for all tests."""
+        if template not in self._templates:
+            self._do(f"create database {template}")
+            fill(self.server.dsn_of(template))
+            self._templates.add(template)
+        with self._database(template) as dsn:
             yield dsn
 
     def close(self) -> None:
@@ -192,13 +198,12 @@ class Databases:
         finally:
             self._do(f"drop database {name} with (force)")
 
-    def _make_template(self) -> None:
-        self._do(f"create database {self.TEMPLATE}")
-        with psycopg.connect(self.server.dsn_of(self.TEMPLATE), autocommit=True) as connection:
-            migrate.apply(connection)
-        self._made_template = True
-
     def _do(self, statement: str) -> None:
         if self._admin.closed:
             self._admin = psycopg.connect(self.server.dsn_of("postgres"), autocommit=True)
         self._admin.execute(statement.encode())
+
+
+def _migrated(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        migrate.apply(connection)
