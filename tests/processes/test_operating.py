@@ -23,6 +23,11 @@ def many(site: Site, type: str, count: int) -> None:
         "where t.name = %s", count, type)  # fmt: skip
 
 
+#: `listen` is the last thing that such a connection says.
+LISTENS = """select count(*) from pg_stat_activity
+    where datname = current_database() and application_name like 'lanework-%%-listen' and query ilike 'listen%%' and state = 'idle'"""
+
+
 def looked_again(site: Site, worker: Process) -> None:
     """A while in which an idle worker with free slots would have claimed: it polls four times a second here."""
     now = site.sql.one("select lanework.now()")
@@ -133,9 +138,11 @@ def test_a_raised_job_is_next(site: Site) -> None:
     raised = site.submit("hold", name="low")
     high = [site.submit("hold", priority=9, name=f"high-{n}") for n in range(2)]
     site.client.lanes.resume("two")
-    site.start(plant="only_positions")
+    site.start(plant="only_positions,tells_hints")
     site.began(high[0]), site.began(high[1])
+    site.until(lambda: site.sql.one(LISTENS), "the worker to listen")
     assert site.client.set_priority(raised, 9, by="ann") == 0
+    site.until((site.folder / "heard-two").exists, "the hint")
     site.open("high-0")
     site.began(raised)
     assert [site.status(job) for job in low] == ["approved"] * 3

@@ -188,7 +188,7 @@ class Lane(Service):
         # with one slot the order is a promise: what a retry or a late commit put behind a position must come first
         from_top = self.view.max_slots == 1 or self._positions.due()
         started, self._hungry = time.monotonic(), False
-        self._told, worker = self.taken, self.host.worker_id
+        self._told, worker, forgotten = self.taken, self.host.worker_id, self._positions.times_forgotten
         try:
             verb = self._verb(claim, no, want, done, from_top)
             await reach("before_claim")
@@ -207,7 +207,9 @@ class Lane(Service):
         lost = set() if answer.all_taken else await self._read_back(done)
         self._taken(done, lost)
         if from_top:
-            self._positions.rescanned(started)
+            self._positions.rescanned(started, forgotten)
+        if answer.claimed:
+            self._positions.advance(answer.claimed, forgotten)
         return self._claimed(answer.claimed, claim, no, want, from_top)
 
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
@@ -234,7 +236,6 @@ class Lane(Service):
                 return max(self._positions.next_rescan - time.monotonic(), 0.001)
             return 0.0 if self._done else 3600.0
         self._hungry = True
-        self._positions.advance(rows)
         self._unsettled[no] = len(rows)
         self.host.told()
         self.used += len(rows)

@@ -106,7 +106,9 @@ async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConn
 
 async def _open(info: str) -> psycopg.AsyncConnection[Any]:
     try:
-        return cast("psycopg.AsyncConnection[Any]", await psycopg.AsyncConnection.connect(info, autocommit=True, prepare_threshold=2))
+        return cast(
+            "psycopg.AsyncConnection[Any]", await psycopg.AsyncConnection.connect(info, autocommit=True, prepare_threshold=2)
+        )
     except asyncio.CancelledError:
         pass
     # A connection that is broken off half-way is closed when nothing knows it any more. The cancelled task would: its traceback
