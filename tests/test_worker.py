@@ -256,11 +256,11 @@ def test_a_running_job_is_cancelled_and_says_why(app: Lanework) -> None:
     async def main() -> None:
         async with app, app.worker():
             handle = await endless.asubmit()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 await started.wait()
             assert await handle.acancel("changed my mind") == "stopping"
             with pytest.raises(JobCancelled, match="changed my mind"):
-                await handle.aresult(timeout=30)
+                await handle.aresult(timeout=90)
             assert seen == [True]
 
     asyncio.run(main())
@@ -278,12 +278,12 @@ def test_a_worker_that_leaves_gives_back_what_it_could_not_finish(app: Lanework)
     async def main() -> None:
         async with app:
             handle = await long.asubmit()
-            async with app.worker(grace=0.1), asyncio.timeout(30):
+            async with app.worker(grace=0.1), asyncio.timeout(90):
                 await started.wait()
             info = await handle.ainfo()
             assert (info.status, info.attempt, info.tries_used, info.worker_id) == ("approved", 1, 0, None)
             async with app.worker():
-                assert await handle.aresult(timeout=30) == 2
+                assert await handle.aresult(timeout=90) == 2
 
     asyncio.run(main())
 
@@ -296,9 +296,15 @@ def test_a_worker_that_has_ended_does_not_begin_again(app: Lanework, monkeypatch
 
     async def after_a_beat(link: GuardLink, reason: str, timeout: float) -> None:
         passed_on, heard = link._on_retired, asyncio.Event()
-        link._on_retired = lambda why, worker_id: (passed_on(why, worker_id), said.append(why), heard.set())[0]
+
+        def hear(why: str, worker_id: int) -> None:
+            passed_on(why, worker_id)
+            said.append(why)
+            heard.set()
+
+        link._on_retired = hear
         link.beat_now()
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             await heard.wait()
         await leave(link, reason, timeout)
 

@@ -84,10 +84,10 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     engine = make_router(work, gate=PacedDoor(door, settings.submits_per_minute))
 
     @asynccontextmanager
-    async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any] | None]:
+    async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
         await _prepare(work)
         async with engine.lifespan_context(api) as state:
-            yield state
+            yield state or {}
         await work.aclose()
 
     api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)

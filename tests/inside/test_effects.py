@@ -16,6 +16,7 @@ import pytest
 from lanework import Context, Lanework
 from lanework._store.keeper import AsyncKeeper, Keeper
 from tests.inside.house import House
+from tests.pace import bound
 
 EVERYWHERE = pytest.mark.parametrize("where", ["thread", "process", "async", "own_loop"])
 BOTH = ["transact", "finish"]
@@ -99,7 +100,7 @@ def test_steps_and_progress_do_not_wait_for_the_block(house: House) -> None:
     begun = time.monotonic()
     info = house.run("blocks", "step")
     assert (info.status, info.progress_message, house.ledger(info.id)) == ("completed", "inside", ["step"])
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < bound(20)
 
 
 @pytest.mark.parametrize(("job", "args"), [("blocks", ["slow"]), ("ablocks", ["slow"]), ("idle_block", [])])
@@ -108,7 +109,7 @@ def test_a_block_ends_with_its_timeout(house: House, job: str, args: list[str]) 
     begun = time.monotonic()
     info = house.run(job, *args)
     assert (info.status, house.ledger(info.id)) == ("failed", [])
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < bound(15)
     assert info.error is not None and "timeout" in info.error.lower()
 
 
@@ -131,7 +132,7 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
     house.said(handle.id, "start")
     begun = time.monotonic()
     assert handle.cancel(reason="enough") == "stopping"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < bound(3)
     info = house.end(handle)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
 
@@ -139,14 +140,16 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
 def test_a_cancel_that_cannot_reach_a_block_delays_nobody_else(house: House) -> None:
     """The job ends when its block does, cancelled; the others of its lane are worked meanwhile. Seen red: with a verdict that is
     sent while the block holds the row, the whole lane waits for it."""
-    handle = house.submit("stuck_thread", 7)
-    house.said(handle.id, "start")
-    handle.cancel()
-    time.sleep(2.5)  # longer than a body has to end by itself
-    begun = time.monotonic()
-    assert house.run("names", "beside").status == "completed"
-    assert time.monotonic() - begun < 4
-    assert house.status(handle) == "running"
+    house.sql.one("select pg_advisory_lock(77)")
+    try:
+        handle = house.submit("stuck_thread", 77)
+        house.said(handle.id, "start")
+        handle.cancel()
+        time.sleep(2.5)  # longer than a body has to end by itself
+        assert house.run("names", "beside").status == "completed"
+        assert house.status(handle) == "running"
+    finally:
+        house.sql.one("select pg_advisory_unlock(77)")
     info = house.end(handle)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
 
@@ -168,7 +171,7 @@ def test_a_child_that_is_killed_in_a_statement_of_its_block_frees_its_row_soon(h
     at_work = "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(50)'"
     assert house.sql.one(at_work) == 1
     os.kill(pid, signal.SIGKILL)
-    assert house.until(lambda: house.sql.one(at_work) == 0, "the server to notice") < 3
+    assert house.until(lambda: house.sql.one(at_work) == 0, "the server to notice") < bound(3)
     assert house.end(handle).result == "attempt 2"
 
 
@@ -213,7 +216,7 @@ async def inside_blocks(dsn: str) -> list[str]:
     async def looping(ctx: Context) -> None:
         async with ctx.atransaction(timeout=30):
             await asyncio.wait_for(together.wait(), 20)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 assert await ctx.aget_blob(await ctx.aput_blob(b"x" * 10)) == b"x" * 10
                 await ctx.astep("large", lambda: "ü" * 900_000)
                 assert (await (await small.asubmit()).ainfo()).type == "small"

@@ -101,14 +101,12 @@ async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConn
         with watched(conn, settings):
             await _greet(conn, settings)
     set_json_loads(_raw, conn)
-    return cast("psycopg.AsyncConnection[Any]", conn)
+    return conn
 
 
 async def _open(info: str) -> psycopg.AsyncConnection[Any]:
     try:
-        return cast(
-            "psycopg.AsyncConnection[Any]", await psycopg.AsyncConnection.connect(info, autocommit=True, prepare_threshold=2)
-        )
+        return await psycopg.AsyncConnection.connect(info, autocommit=True, prepare_threshold=2)
     except asyncio.CancelledError:
         pass
     # A connection that is broken off half-way is closed when nothing knows it any more. The cancelled task would: its traceback
