@@ -195,9 +195,9 @@ def test_a_finish_that_is_not_committed_yet_is_not_seen(house: House) -> None:
     assert (info.status, info.result, house.ledger(info.id)) == ("completed", "held", ["held"])
 
 
-async def inside_blocks(dsn: str) -> list[str]:
+async def inside_blocks(dsn: str, patience: int) -> list[str]:
     """As many jobs in their block as there are connections; each then stores blobs, submits, reads and stores a large step."""
-    app = Lanework(dsn, connections=2, connect_timeout=1)
+    app = Lanework(dsn, connections=2, connect_timeout=patience)
     app.lane("here", max_slots=None)
     together = asyncio.Barrier(4)
 
@@ -206,17 +206,17 @@ async def inside_blocks(dsn: str) -> list[str]:
 
     @app.job("blocking", lane="here", executor="thread", max_tries=1)
     def blocking(ctx: Context) -> None:
-        with ctx.transaction(timeout=30):
-            asyncio.run_coroutine_threadsafe(together.wait(), loop).result(20)
+        with ctx.transaction(timeout=90):
+            asyncio.run_coroutine_threadsafe(together.wait(), loop).result(60)
             assert ctx.get_blob(ctx.put_blob(b"x" * 10)) == b"x" * 10
             ctx.step("large", lambda: "ü" * 900_000)
             assert small.submit().info().type == "small"
 
     @app.job("looping", lane="here", max_tries=1)
     async def looping(ctx: Context) -> None:
-        async with ctx.atransaction(timeout=30):
-            await asyncio.wait_for(together.wait(), 20)
-            async with asyncio.timeout(60):
+        async with ctx.atransaction(timeout=90):
+            await asyncio.wait_for(together.wait(), 60)
+            async with asyncio.timeout(patience):
                 assert await ctx.aget_blob(await ctx.aput_blob(b"x" * 10)) == b"x" * 10
                 await ctx.astep("large", lambda: "ü" * 900_000)
                 assert (await (await small.asubmit()).ainfo()).type == "small"
@@ -224,15 +224,15 @@ async def inside_blocks(dsn: str) -> list[str]:
     loop = asyncio.get_running_loop()
     async with app, app.worker(lanes=["here"]):
         handles: list[Any] = [await job.asubmit() for job in (blocking, blocking, looping, looping)]
-        return [(await handle.await_(60)).status for handle in handles]
+        return [(await handle.await_(120)).status for handle in handles]
 
 
 def test_what_is_called_inside_a_block_does_not_wait_for_blocks(database: str) -> None:
     """Review 1.10."""
-    assert asyncio.run(inside_blocks(database)) == ["completed"] * 4
+    assert asyncio.run(inside_blocks(database, 60)) == ["completed"] * 4
 
 
 def test_blocks_that_share_their_connections_would_be_noticed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Keeper, AsyncKeeper):
         monkeypatch.setattr(kind, "for_blocks", lambda self: self)
-    assert "failed" in asyncio.run(inside_blocks(database))
+    assert "failed" in asyncio.run(inside_blocks(database, 2))
