@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -80,22 +81,24 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     settings = settings or KgSettings.load()
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
+    engine = make_router(work, gate=PacedDoor(door, settings.submits_per_minute))
 
     @asynccontextmanager
-    async def life(api: FastAPI) -> AsyncIterator[None]:
+    async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
         await _prepare(work)
-        yield
+        async with engine.lifespan_context(api) as state:
+            yield state or {}
         await work.aclose()
 
     api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api.state.work, api.state.access, api.state.door = work, access, door
-    api.include_router(make_router(work, gate=PacedDoor(door, settings.submits_per_minute)))
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
-    api.include_router(routes.router)
+    # as they are: to include a router builds each of its routes a second time
+    api.router.routes.extend([*engine.routes, *routes.router.routes])
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
     install(api, body_limit=settings.body_limit, keys=True)
     if settings.cors:

@@ -38,21 +38,22 @@ class Beats(Service):
         gap = max(settings.idle_beat, settings.beat) * 2 + 1
         try:
             async with asyncio.timeout(settings.fence_after / 2):
-                signals = await self._keeper.run(beat(guard.worker_id, sorted(guard.open), guard.told, gap))
+                worker = guard.worker_id  # it may have another one when the answer is here
+                signals = await self._keeper.run(beat(worker, sorted(guard.open), guard.told, gap))
         except TimeoutError:
             raise DatabaseUnavailable("no answer to a heartbeat") from None
         self._last_ok = time.monotonic()
         self._fenced = False
         guard.tell(line("k"))
-        self._pass_on(signals)
+        self._pass_on(worker, signals)
         if guard.is_stuck and guard.open:
             await guard.stand_in(self._keeper)
         return settings.beat if guard.open else settings.idle_beat
 
-    def _pass_on(self, signals: list[Signal]) -> None:
+    def _pass_on(self, worker: int, signals: list[Signal]) -> None:
         for one in signals:
             if one.kind == "retired":
-                self._guard.tell(line("r", one.reason))
+                self._guard.tell(line("r", f"{worker} {one.reason}"))
             else:
                 self._guard.tell(json_line("s", one._asdict()))
 

@@ -77,7 +77,7 @@ class Host(Protocol):
     def handler(self, type_id: int) -> Handler: ...
     def versions(self) -> dict[int, int]: ...
     def due_in(self, seconds: float) -> None: ...
-    def retired(self, reason: str) -> None: ...
+    def retired(self, reason: str, worker_id: int) -> None: ...
     def told(self) -> None: ...
     def permit_name(self, declared: str) -> str: ...
 
@@ -188,7 +188,7 @@ class Lane(Service):
         # with one slot the order is a promise: what a retry or a late commit put behind a position must come first
         from_top = self.view.max_slots == 1 or self._positions.due()
         started, self._hungry = time.monotonic(), False
-        self._told = self.taken
+        self._told, worker, forgotten = self.taken, self.host.worker_id, self._positions.times_forgotten
         try:
             verb = self._verb(claim, no, want, done, from_top)
             await reach("before_claim")
@@ -203,11 +203,13 @@ class Lane(Service):
                 if is_outage(error):
                     self._doubt = (want, time.monotonic() + self.host.doubt_s)
             self._hungry = True
-            return await self._failed(error, done)
+            return await self._failed(error, done, worker)
         lost = set() if answer.all_taken else await self._read_back(done)
         self._taken(done, lost)
         if from_top:
-            self._positions.rescanned(started)
+            self._positions.rescanned(started, forgotten)
+        if answer.claimed:
+            self._positions.advance(answer.claimed, forgotten)
         return self._claimed(answer.claimed, claim, no, want, from_top)
 
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
@@ -234,7 +236,6 @@ class Lane(Service):
                 return max(self._positions.next_rescan - time.monotonic(), 0.001)
             return 0.0 if self._done else 3600.0
         self._hungry = True
-        self._positions.advance(rows)
         self._unsettled[no] = len(rows)
         self.host.told()
         self.used += len(rows)
@@ -407,10 +408,10 @@ class Lane(Service):
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
-    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]], worker: int) -> float:
         if isinstance(error, WorkerRetired):
             self._taken(done, {run.row.id for run, _ in done})
-            self.host.retired(str(error))
+            self.host.retired(str(error), worker)
             return 3600.0
         if done and isinstance(error, (psycopg.Error, LaneworkError)) and not is_outage(error):
             await self._complete_alone(done)
