@@ -117,7 +117,7 @@ BUGS = [
     Bug("worker's state not looked at", "living", "and w.state = any (p_states)", "",
         scene(meet.test_a_claim_that_comes_after_the_declaration)),
     Bug("a late call overwrites", "use_lane", "u.call <= p_call", "true",
-        alone(test_claim.test_a_late_claim_does_not_forget_newer_bodies)),
+        alone(test_claim.test_a_late_word_about_bodies_sets_nothing)),
     Bug("a type's use not written", "claim", "+ count(*)", "+ 0",
         lambda engine, _: test_claim.test_a_types_own_limit_holds_over_workers(engine, True)),
     Bug("attempt does not rise", "claim", "attempt = j.attempt + 1", "attempt = greatest(j.attempt, 1)",
