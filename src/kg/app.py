@@ -95,6 +95,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
+    routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     # as they are: to include a router builds each of its routes a second time
     api.router.routes.extend([*engine.routes, *routes.router.routes])
@@ -107,6 +108,11 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
         )  # fmt: skip
     api.add_middleware(SafeHeaders)  # the outermost: every answer has them
     return api
+
+
+async def _welcome() -> dict[str, str]:
+    """Where to go on from here."""
+    return {"name": "Lanework", "version": version("lanework"), "routes": "/openapi.json", "you": "/me", "health": "/health/ready"}
 
 
 def _creating(api: FastAPI) -> Callable[[str], bool]:

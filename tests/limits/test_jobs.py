@@ -64,6 +64,12 @@ def test_declared_permits_of_a_host(house: House) -> None:
     assert {one.name for one in house.app.permits.list()} >= {"zeta", f"gpu@{socket.gethostname()}"}
 
 
+def test_a_job_that_fails_gives_its_declared_permit_back(house: House) -> None:
+    ended = [house.end(house.submit("wrong_order")) for _ in range(3)]
+    assert [one.status for one in ended] == ["failed"] * 3, "each of them had the one permit"
+    house.until(lambda: house.app.permits.get("zeta").held == 0)
+
+
 def test_names_below_a_declared_one_are_refused_at_once(house: House) -> None:
     ended = house.end(house.submit("wrong_order"))
     assert (ended.status, ended.error_class, ended.error_code) == ("failed", "permanent", "LW-542")

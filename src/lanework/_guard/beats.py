@@ -25,14 +25,22 @@ class Beats(Service):
         super().__init__()
         self._guard, self._keeper = guard, keeper
         self._last_ok = time.monotonic()
+        self._last = 0.0
+        self._due: asyncio.TimerHandle | None = None
         self._fenced = False
         self._stopped_since: float | None = None
 
     def busy(self) -> None:
-        self.wake()
+        """Jobs run again: the next beat comes a busy beat after the last one. (Not at once: jobs that come one by one would each
+        be answered with a beat, which takes the machine from them just when they start.)"""
+        if self._due is not None:
+            self._due.cancel()
+        wait = max(self._last + self._guard.settings.beat - time.monotonic(), 0.0)
+        self._due = asyncio.get_running_loop().call_later(wait, self.wake)
 
     async def run_once(self) -> float:
         guard, settings = self._guard, self._guard.settings
+        self._last = time.monotonic()
         if self._stopped_too_long():
             return settings.beat
         gap = max(settings.idle_beat, settings.beat) * 2 + 1

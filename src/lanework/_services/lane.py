@@ -241,19 +241,28 @@ class Lane(Service):
         self.used += len(rows)
         self.used_by_type.update([row.type_id for row in rows])
         self._limits.claimed(rows)
-        self._spawn(self._start_all(rows, claim, no))
+        if len(rows) <= TURN:  # few: without a turn of the loop before they start
+            rows = self._start_ready(rows, claim, no)
+        if rows:
+            self._spawn(self._start_all(rows, claim, no))
         return 0.0
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    async def _start_all(self, rows: list[Claimed], claim: str, no: int) -> None:
-        """Starts what came with its payload; fetches the others, a few megabytes at a time."""
-        for count, row in enumerate(rows, 1):
+    def _start_ready(self, rows: list[Claimed], claim: str, no: int) -> list[Claimed]:
+        """Starts what came with its payload; answers the others."""
+        for row in rows:
             if row.payload is not None:
                 self._start(row, claim, no, row.payload)
-            if count % TURN == 0:
-                await asyncio.sleep(0)
-        rows = [row for row in rows if row.payload is None]
+        return [row for row in rows if row.payload is None]
+
+    async def _start_all(self, rows: list[Claimed], claim: str, no: int) -> None:
+        """Starts what came with its payload; fetches the others, a few megabytes at a time."""
+        waiting: list[Claimed] = []
+        for begin in range(0, len(rows), TURN):
+            waiting += self._start_ready(rows[begin : begin + TURN], claim, no)
+            await asyncio.sleep(0)
+        rows = waiting
         while rows:
             size, count = 0, 0
             while count < len(rows) and (count == 0 or size + rows[count].bytes <= FETCH_BYTES):
@@ -360,10 +369,10 @@ class Lane(Service):
             self._tell_lost(missing, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in missing])))
         for run, _ in batch:
             self._settled_some(run.no)
+            self._limits.stored(run)
         self.host.told()
         if self.hooks is not None:
             _tell_hooks(self.hooks, batch, answers)
-            self._limits.stored(run)
         await self._announce(answers)
 
     async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:
