@@ -50,12 +50,20 @@ def _root() -> Path:
 
 
 def _has_room(folder: Path) -> bool:
+    """What is stored there is memory of this machine, and counts for the limit of whoever confines us."""
     try:
         free = shutil.disk_usage(folder).free
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        return os.access(folder, os.W_OK) and min(free, int(lines["MemAvailable"].split()[0]) * 1024) > ENOUGH
-    except (OSError, KeyError):
+        known = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    except OSError:
         return False
+    least = min(free, int(known["MemAvailable"].split()[0]) * 1024, *_limits())
+    return os.access(folder, os.W_OK) and least > ENOUGH
+
+
+def _limits() -> Iterator[int]:
+    for file in (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")):
+        with suppress(OSError, ValueError):  # `max`: none
+            yield int(file.read_text())
 
 
 @contextmanager

@@ -258,20 +258,22 @@ def test_a_process_that_was_declared_dead_knows_it(app: Lanework, other: Other, 
         assert again.fence > hold.fence
 
 
-def test_a_killed_process_without_a_worker(app: Lanework, database: str) -> None:
+def test_a_killed_process_without_a_worker(database: str) -> None:
     """No worker is there: processes that only use permits notice each other's silence."""
+    mortal = {**FAST, "expiry": 3.0, "fence_after": 2.0}
     code = (
         "import sys, time\nfrom lanework import Lanework\n"
-        f"app = Lanework({database!r}, allow_unsafe=True, **{FAST!r})\n"
+        f"app = Lanework({database!r}, allow_unsafe=True, **{mortal!r})\n"
         "with app.permit('gpu'):\n    print('held', flush=True)\n    time.sleep(60)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None and process.stdout.readline() == b"held\n"
-        with pytest.raises(PermitBusy), app.permit("gpu", wait=0):
+    with Lanework(database, allow_unsafe=True, **mortal) as app:
+        with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stdout.readline() == b"held\n"
+            with pytest.raises(PermitBusy), app.permit("gpu", wait=0):
+                pass
+            process.kill()
+        with app.permit("gpu", wait=60):
             pass
-        process.kill()
-    with app.permit("gpu", wait=20):
-        pass
 
 
 def test_bounds_are_named(app: Lanework) -> None:

@@ -220,17 +220,22 @@ class Site:
             time.sleep(0.02)
         return time.monotonic() - begun
 
-    def beats_past_expiry(self, worker: int) -> None:
+    def beats_past_expiry(self, worker: int, expiry: float = 3.0) -> None:
         """Waits until a beat has come so late after now that without beats it would be dead."""
         now = self.sql.one("select lanework.now()")
-        beaten = "select state = 'active' and seen_at > %s + make_interval(secs => 4) from lanework.workers where id = %s"
-        self.until(lambda: self.sql.one(beaten, now, worker), f"beats of worker {worker} past its expiry")
+        beaten = "select state = 'active' and seen_at > %s + make_interval(secs => %s) from lanework.workers where id = %s"
+        self.until(lambda: self.sql.one(beaten, now, expiry + 1, worker), f"beats of worker {worker} past its expiry", 20 * expiry)
 
     def explain(self) -> str:
         live = self.sql.rows("select id, type_id, status, attempt, worker_id, run_at from lanework.jobs order by id limit 10")
         workers = self.sql.rows("select id, name, pid, state, ended_because from lanework.workers order by id")
         tried = self.sql.rows("select job_id, attempt, worker_id, outcome, error_class, cause from lanework.attempts limit 20")
         return "\n".join([*map(str, live), *map(str, tried), *map(str, workers), self.logs()])
+
+
+def expiring(seconds: float) -> dict[str, Any]:
+    """For a process that may be silent for so long."""
+    return {"LANEWORK_EXPIRY": f"{seconds:.3f}", "LANEWORK_FENCE_AFTER": f"{seconds * 2 / 3:.3f}"}
 
 
 def kill(*pids: int, number: int = signal.SIGKILL) -> None:

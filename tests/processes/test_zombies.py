@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from tests.pace import bound
-from tests.processes.harness import Process, Site, kill
+from tests.processes.harness import Process, Site, expiring, kill
 
 pytestmark = pytest.mark.processes
 
@@ -64,15 +64,16 @@ def written_by(site: Site, attempt: int) -> int:
 
 def test_a_companion_that_dies_is_replaced(site: Site) -> None:
     """Within about a second, under the same worker id: no claim is lost."""
-    worker = site.start_inside()
+    expiry = bound(3)  # another companion has to be there before: a busy machine takes its time to start a process
+    worker = site.start_inside(**expiring(expiry))
     site.start(lanes=["nothing"])  # somebody who would declare it dead
     job = site.submit("hold_thread")
     site.began(job)
-    id, old = worker.id, worker.companion
     site.until(lambda: worker.companion, "the companion")
+    id, old = worker.id, worker.companion
     kill(old)
     assert site.until(lambda: worker.companion not in (0, old), "another companion") < bound(4)
-    site.beats_past_expiry(id)
+    site.beats_past_expiry(id, expiry)
     site.open("go")
     (ended,) = site.ended(job)
     assert (ended.status, ended.attempt, ended.worker_id) == ("completed", 1, id)
