@@ -9,7 +9,16 @@ KgError
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
 ├── ServerAway         KG-120   the command line finds no server
-└── Refused            KG-121   the server said no to the command line
+├── Refused            KG-121   the server said no to the command line
+├── DocumentNotFound   KG-200   no such document, or not for the one who asks
+├── InvalidDocument    KG-201   a document cannot be accepted like this
+├── SameContent        KG-202   the new content is another document's in the same ontology
+├── NotRetryable       KG-203   nothing of the document is left to be done again
+├── OntologyNotFound   KG-204   no such ontology, or not for the one who asks
+├── InvalidOntology    KG-205   an ontology cannot be made or changed like this
+├── OntologyFrozen     KG-206   the ontology takes no documents
+├── OntologyExists     KG-207   there is an ontology of this name
+└── Unfinished         KG-208   of what was waited for, something failed, was cancelled or is partial
 """
 
 from __future__ import annotations
@@ -73,3 +82,59 @@ class ServerAway(KgError):
 
 class Refused(KgError):
     code = "KG-121"
+
+
+class DocumentNotFound(KgError):
+    code = "KG-200"
+    exit_code = 5
+    http_status = 404
+
+
+class InvalidDocument(KgError):
+    code = "KG-201"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class SameContent(KgError):
+    code = "KG-202"
+    http_status = 409
+
+
+class NotRetryable(KgError):
+    code = "KG-203"
+    http_status = 409
+
+
+class OntologyNotFound(KgError):
+    code = "KG-204"
+    exit_code = 5
+    http_status = 404
+
+
+class InvalidOntology(KgError):
+    code = "KG-205"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class OntologyFrozen(KgError):
+    code = "KG-206"
+    http_status = 409
+
+
+class OntologyExists(KgError):
+    code = "KG-207"
+    http_status = 409
+
+
+class Unfinished(KgError):
+    code = "KG-208"
