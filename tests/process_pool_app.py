@@ -81,6 +81,7 @@ def who(ctx: Context) -> Any:
         "pid": os.getpid(),
         "session": os.getsid(0),
         "group": os.getpgid(0),
+        "nice": os.nice(0),
         "argv": Path("/proc/self/cmdline").read_bytes().decode().split("\0"),
         "environment": dict(os.environ),
         "oom": int(Path("/proc/self/oom_score_adj").read_text()),

@@ -93,6 +93,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
+    routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
@@ -104,6 +105,10 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
         )  # fmt: skip
     api.add_middleware(SafeHeaders)  # the outermost: every answer has them
     return api
+
+
+async def _welcome() -> dict[str, str]:
+    return {"name": "Lanework", "version": version("lanework"), "routes": "/openapi.json", "you": "/me", "health": "/health/ready"}
 
 
 def _creating(api: FastAPI) -> Callable[[str], bool]:

@@ -77,6 +77,13 @@ class Settings(Loaded):
         os.cpu_count() or 1, "LANEWORK_MAX_CHILDREN", "child processes a process uses for `process` jobs", low=1, high=10_000
     )
     child_jobs: int = setting(100, "LANEWORK_CHILD_JOBS", "jobs after which a child process is replaced", low=1)
+    child_nice: int = setting(
+        5,
+        "LANEWORK_CHILD_NICE",
+        "niceness of child processes: what burns a core leaves it to heartbeats and HTTP",
+        low=0,
+        high=19,
+    )
     grace: float = setting(30.0, "LANEWORK_GRACE", "how long running jobs may finish after SIGTERM", unit="s", low=0, high=86_400)
 
     expiry: float = setting(30.0, "LANEWORK_EXPIRY", "silence after which a worker is declared dead", unit="s", low=1, high=3600)

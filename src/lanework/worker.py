@@ -427,7 +427,7 @@ class Worker:
             return Unavailable(missing)
         return ProcessPool(
             target, size=self.settings.max_children, recycle_after=self.settings.child_jobs, name=lane.name,
-            on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
+            nice=self.settings.child_nice, on_spawn=self.guard.child_started, on_exit=self.guard.child_gone,
             on_job=lambda pid, job_id: self._runs_in_child(lane, pid, job_id), on_secrets=self.app.secrets.add,
         )  # fmt: skip
 

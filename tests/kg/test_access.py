@@ -189,6 +189,7 @@ def test_a_link_works_once(house: House) -> None:
     first = house.client.get(f"/login/{link}", follow_redirects=False)
     assert (first.status_code, first.headers["location"]) == (303, "/")
     assert house.ask(None, "GET", "/me").json()["name"] == "operator"
+    assert house.client.get(first.headers["location"]).json()["name"] == "Lanework"
     house.client.cookies.clear()
     assert house.client.get(f"/login/{link}", follow_redirects=False).status_code == 401
 

@@ -26,6 +26,7 @@ def main() -> None:
 
 def serve(wire: Wire, told: dict[str, Any]) -> None:
     guards.check_parent(told["parent"])
+    guards.give_way(told["nice"])
     target = Target.from_json(told["target"])
     stdio = Stdio()
     try:

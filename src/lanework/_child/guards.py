@@ -32,6 +32,12 @@ def settle() -> None:
     os.register_at_fork(after_in_child=_release_signals)
 
 
+def give_way(nice: int) -> None:
+    """What waits for a person or a heartbeat goes before a job that burns a core."""
+    with suppress(OSError):
+        os.nice(nice)
+
+
 def check_parent(pid: int) -> None:
     """The worker may have died before `settle` could ask for the signal."""
     if os.getppid() != pid:

@@ -48,9 +48,9 @@ class Child:
         self._channel = Channel(self._loop, started.sock, on_message=self._hear, on_broken=self._broken)
         self._watch = Watch(self._loop, self.pid, self._died)
 
-    async def boot(self, target: Target, *, timeout: float) -> None:
+    async def boot(self, target: Target, *, timeout: float, nice: int = 0) -> None:
         """Returns when it takes jobs; raises `ConfigError` with the child's traceback if it never will."""
-        self.send("boot", {"parent": os.getpid(), "target": target.to_json()})
+        self.send("boot", {"parent": os.getpid(), "target": target.to_json(), "nice": nice})
         late = self._loop.call_later(timeout, self.kill, f"it was not ready after {timeout:g} s")
         try:
             await self._ready

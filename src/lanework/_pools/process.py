@@ -38,6 +38,7 @@ class ProcessPool:
     on_job          called with the pid and the job's id before the job is sent there
     on_secrets      called with texts that the application has registered in a child, before the child says them
     grace           seconds between asking and SIGTERM, and between SIGTERM and SIGKILL
+    nice            niceness of the children
     start_timeout   seconds for import and start hooks
     stop_timeout    seconds for stop hooks
     """
@@ -55,6 +56,7 @@ class ProcessPool:
         on_secrets: Callable[..., None] | None = None,
         grace: tuple[float, float] = GRACE,
         name: str = "default",
+        nice: int = 0,
         start_timeout: float = 300.0,
         stop_timeout: float = 5.0,
     ) -> None:
@@ -68,6 +70,7 @@ class ProcessPool:
         self._on_secrets = on_secrets or _ignore
         self._grace = grace
         self._name = name
+        self._nice = nice
         self._start_timeout = start_timeout
         self._stop_timeout = stop_timeout
         self._oom = OutOfMemory()
@@ -171,7 +174,7 @@ class ProcessPool:
         if self._stopping:
             child.kill("the worker stopped")
         try:
-            await child.boot(self._target, timeout=self._start_timeout)
+            await child.boot(self._target, timeout=self._start_timeout, nice=self._nice)
         except ConfigError:
             # Its place must be free before the next job asks for one.
             child.kill("it could not start")

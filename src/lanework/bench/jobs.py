@@ -31,6 +31,7 @@ class Jobs:
     family: Job[[int], int]
     hold: Job[[float], None]
     hold_thread: Job[[float], None]
+    burn: Job[[float], None]
     chatty: Job[[], None]
 
 
@@ -54,6 +55,13 @@ async def hold(ctx: Context, seconds: float) -> None:
 
 def hold_thread(ctx: Context, seconds: float) -> None:
     time.sleep(seconds)
+
+
+def burn(ctx: Context, seconds: float) -> None:
+    """Has a core for itself, as a job does that computes."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        sum(range(10_000))
 
 
 async def chatty(ctx: Context) -> None:
@@ -112,6 +120,7 @@ def declare(app: Lanework) -> Jobs:
         family=declare_family(app, plain),
         hold=app.job("hold", lane="bench")(hold),
         hold_thread=app.job("hold_thread", lane="threads", executor="thread")(hold_thread),
+        burn=app.job("burn", lane="children", executor="process")(burn),
         chatty=app.job("chatty", lane="inside")(chatty),
     )
 

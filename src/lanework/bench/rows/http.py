@@ -15,8 +15,9 @@ from lanework.bench.worker import worker
 
 TITLE = "HTTP, one process, 8 connections"
 DOUBLE = Limit("<", 2)
-#: The lanes of the worker that runs beside it: 2,000 async jobs and 32 threads that wait. No job burns a core.
-FULL = ("bench", "threads")
+#: The lanes of the worker that runs beside it: 2,000 async jobs and 32 threads that wait, as for a model, and as many
+#: processes that compute as there are cores.
+FULL = ("bench", "threads", "children")
 Figures = dict[str, Wrk]
 
 
@@ -54,6 +55,7 @@ def _fill(app: Jobs, seconds: float) -> None:
     """As many as there are slots, and as many again that wait for one."""
     app.hold.options(priority=10).submit_many([(seconds,)] * 2 * LANES["bench"])
     app.hold_thread.options(priority=10).submit_many([(seconds,)] * 2 * LANES["threads"])
+    app.burn.options(priority=10).submit_many([(seconds,)] * 2 * LANES["children"])
 
 
 def _wait_full(app: Jobs) -> None:

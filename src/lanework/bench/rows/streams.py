@@ -81,10 +81,31 @@ async def _of_all(dsn: str, api: Api, count: int) -> list[Line]:
     seconds = time.perf_counter() - start
     line = Line("one event to all streams of /events", "fan_out_events_per_s", count * TOLD / seconds, "/s")
     memory = Line("a stream of /events: memory", "events_stream_kb", each, "KB")
+    return [memory, line, await _storm(dsn, api, streams)]
+
+
+async def _storm(dsn: str, api: Api, streams: list[sse.Stream]) -> Line:
+    """All connections break at once; each comes back, and gets what was told meanwhile."""
+    places = [stream.last_id for stream in streams]
     for stream in streams:
         stream.close()
+    await asyncio.to_thread(_tell, dsn)
+    start = time.perf_counter()
+    again = await asyncio.gather(*(sse.follow(api.port, "/events?topic=bench", after=place) for place in places))
+    async with asyncio.timeout(PATIENCE):
+        await asyncio.gather(*(_all_of_them(stream) for stream in again))
+    seconds = time.perf_counter() - start
+    for stream in again:
+        stream.close()
     await asyncio.sleep(0.2)
-    return [memory, line]
+    return Line("all come back at once: until each has what it missed", "storm_s", seconds, "s")
+
+
+async def _all_of_them(stream: sse.Stream) -> None:
+    for n in range(1, TOLD + 1):
+        message = await anext(stream)
+        if message.data["data"]["n"] != n:
+            raise RuntimeError(f"expected event {n}, got {message.data}")
 
 
 async def _take(stream: sse.Stream, last: Callable[[sse.Message], bool]) -> None:
