@@ -8,16 +8,18 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from kg._store.schema import prepare
 from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
-from kg.ingest.pipeline import Minds, Pipeline
+from kg.ingest.pipeline import Act, Pipeline
 from kg.jobs import ingestion
 from kg.ontologies.ontologies import Ontologies
 from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage
 from lanework import Lanework
+
+T = TypeVar("T")
 
 
 class Unreadable(InvalidDocument):
@@ -97,18 +99,20 @@ class FakeGraph:
     async def known(self, ontology: int, epoch: int, text: str) -> Sequence[Known]:
         return ()
 
-    async def prepare(self, extraction: Extraction, embed: Embed) -> Any:
-        return None
+    async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
+        return await act({})
 
-    async def store(self, conn: Any, ontology: int, source: int, chunk: Chunk, extraction: Extraction, prepared: Any) -> None:
+    async def store(self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int) -> None:
         for one in extraction.instances:
-            await conn.execute("insert into fake_graph values (%s, %s, %s)", [source, one.quote, chunk.start + one.start])
+            await conn.execute(
+                "insert into fake_graph select id, %s, start + %s from kg.sources where id = %s", [one.quote, one.start, source]
+            )
 
-    async def drop_sources(self, conn: Any, ontology: int, sources: Sequence[int]) -> None:
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
+        return await act({})
+
+    async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
         await conn.execute("delete from kg.sources where id = any (%s)", [list(sources)])
-
-    async def remove(self, conn: Any, document: int) -> None:
-        await conn.execute("delete from kg.sources where document_id = %s", [document])
 
 
 @dataclass
@@ -126,10 +130,10 @@ def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **sett
     work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
     extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-    pipeline = Pipeline(parse, Paragraphs(), passages, lambda ctx: Minds(extractor, embed), graph, chunks_at_once)
+    pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
-        work, job, sniff=lambda data, name, declared: declared or "text/plain", remove=graph.remove, size_limit=1_000_000
+        work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000
     )
     ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
     prepare(work)

@@ -113,8 +113,8 @@ def list_documents(
 ) -> Verb[list[Row]]:  # fmt: skip
     return verb(
         "list_documents", lambda found: [(*row[:17], _json(row[17]), _json(row[18]), *row[19:]) for row in found], id=id,
-        before=before, ontology=ontology, status=None if status is None else list(status), owner=owner, name=name, all=all, mine=mine,
-        ontologies=list(ontologies), limit=limit,
+        before=before, ontology=ontology, status=None if status is None else list(status), owner=owner, name=name, all=all,
+        mine=mine, ontologies=list(ontologies), limit=limit,
     )  # fmt: skip
 
 

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 from kg._store import documents as store
+from kg._store.ingestion import list_sources
 from kg._store.transaction import Transaction, once
 from kg.access.reach import EVERYTHING, Reach
 from kg.documents.document import FINAL, Accepted, Document, New, checked_key, shown_name
 from kg.errors import DocumentNotFound, InvalidDocument, NotRetryable, OntologyFrozen, SameContent
+from kg.ingest.pipeline import Pipeline
+from kg.ingest.reading import pieces
+from kg.ingest.run import space_of
+from kg.jobs.ingestion import cost
 from kg.ontologies.ontologies import hold
-from lanework import Lanework
+from lanework import Estimate, Lanework
 from lanework.job import Job
 
-#: Removes what only this document supported from the graph, in the transaction of whoever deletes it.
-Remove = Callable[[Any, int], Awaitable[object]]
+#: Documents that are read at a time in a process that only estimates.
+READINGS = 2
 
 
 class Sniff(Protocol):
@@ -23,9 +30,12 @@ class Sniff(Protocol):
 
 
 class Documents:
-    def __init__(self, work: Lanework, ingestion: Job[[int, int], Any], *, sniff: Sniff, remove: Remove, size_limit: int) -> None:
-        self._work, self._ingestion, self._sniff, self._remove = work, ingestion, sniff, remove
+    def __init__(
+        self, work: Lanework, ingestion: Job[[int, int], Any], pipeline: Callable[[], Pipeline], *, sniff: Sniff, size_limit: int
+    ) -> None:
+        self._work, self._ingestion, self._pipeline, self._sniff = work, ingestion, pipeline, sniff
         self._size_limit = size_limit
+        self._reading = asyncio.Semaphore(READINGS)
 
     # -- accepting -------------------------------------------------------------------------------------------------------
 
@@ -48,6 +58,16 @@ class Documents:
 
         found, existing = await once(self._work, act)
         return Accepted(await self.show(found), existing)
+
+    async def estimate(self, new: New) -> Estimate:
+        """What it would cost, and nothing is stored."""
+        self._check(new)
+        pipeline = self._pipeline()
+        media_type = self._sniff(new.data, new.name, new.media_type)
+        async with self._reading:
+            parsed = await pipeline.parse(new.data, media_type, shown_name(new.name))
+            chunks = await asyncio.to_thread(pipeline.chunker.chunks, parsed.text)
+        return cost(pipeline, pieces(chunks), graph=new.options.graph, warnings=tuple(parsed.warnings))
 
     def _check(self, new: New) -> None:
         checked_key(new.key)
@@ -154,11 +174,26 @@ class Documents:
 
     async def delete(self, id: int, *, by: str) -> None:
         """Its job is told to stop; what only it supported leaves the graph; whatever its job still writes is refused."""
+        pipeline = self._pipeline()
+        space = await space_of(self._work, pipeline.embed)
 
-        async def act(tx: Transaction) -> None:
-            await remove(tx, id, self._remove, by=by)
+        async def within(vectors: Any, tx: Transaction) -> None:
+            held = await tx.run(store.hold_document(id))
+            if held is None:
+                raise DocumentNotFound(f"there is no document {id}")
+            _, _, job, ontology, hash, text_hash, *_ = held
+            if job is not None:
+                await tx.run(store.cancel_job(job, "its document was deleted", by=by))
+            sources = [one.id for one in await tx.run(list_sources(id))]
+            await pipeline.graph.drop(tx.connection, ontology, sources, vectors, space)
+            await tx.run(store.remove_document(id, by=by))
+            await tx.run(store.remove_blobs([one for one in (hash, text_hash) if one is not None]))
 
-        await once(self._work, act)
+        async def act(vectors: Any) -> None:
+            await once(self._work, partial(within, vectors))
+
+        sources = [one.id for one in await self._work._arun(list_sources(id))]
+        await pipeline.graph.dropping(pipeline.embed, space, sources, act)
 
     async def retry(self, id: int, *, by: str) -> Document:
         """What of it is not done is done again: the chunks that failed, or all that is left after a failure or a cancel."""
@@ -183,15 +218,3 @@ class Documents:
     async def _state(self, tx: Transaction, id: int) -> Document:
         found = await tx.run(store.list_documents(id=id, limit=1, all=True, mine=None, ontologies=[]))
         return Document(*found[0])
-
-
-async def remove(tx: Transaction, id: int, from_graph: Remove, *, by: str) -> None:
-    held = await tx.run(store.hold_document(id))
-    if held is None:
-        raise DocumentNotFound(f"there is no document {id}")
-    _, _, job, _, hash, text_hash, *_ = held
-    if job is not None:
-        await tx.run(store.cancel_job(job, "its document was deleted", by=by))
-    await from_graph(tx.connection, id)
-    await tx.run(store.remove_document(id, by=by))
-    await tx.run(store.remove_blobs([one for one in (hash, text_hash) if one is not None]))

@@ -4,39 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from kg.parts import Chunk, Chunker, Embed, Extraction, Extractor, Known, Parsed
-from lanework import Context
+from kg.parts import Chunker, Embed, Extraction, Extractor, Known, Parsed, Usage
 
+T = TypeVar("T")
 Parse = Callable[[bytes, str, str], Awaitable[Parsed]]
-#: A chunk's text and where it begins → (start, finish, text) of each passage, counted in the document's text.
+#: A chunk's text and where it begins → (start, finish, text) of each passage.
 Passages = Callable[[str, int], Sequence[tuple[int, int, str]]]
+#: Opens a transaction of its own, each time that it is called, and stores with these vectors.
+Act = Callable[[Any], Awaitable[T]]
 
 
 class Graph(Protocol):
-    """What is stored of a chunk beyond its text. `prepare` may call models and stores nothing; `store` runs in the chunk's own
-    transaction and calls nobody."""
+    """What is made of chunks beyond their text. Models are asked before a transaction, never in one: `storing` and `dropping`
+    find the vectors that are needed and call `act` with them, again if others have changed the graph meanwhile."""
 
     async def known(self, ontology: int, epoch: int, text: str) -> Sequence[Known]: ...
 
-    async def prepare(self, extraction: Extraction, embed: Embed) -> Any: ...
+    async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T: ...
 
-    async def store(  # noqa: PLR0917 - what a chunk has
-        self, conn: Any, ontology: int, source: int, chunk: Chunk, extraction: Extraction, prepared: Any
+    async def store(  # noqa: PLR0917 - what belongs to a chunk
+        self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int
     ) -> None: ...
 
-    async def drop_sources(self, conn: Any, ontology: int, sources: Sequence[int]) -> None: ...
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T: ...
 
-    async def remove(self, conn: Any, document: int) -> object: ...
+    async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None: ...
 
 
-@dataclass(frozen=True)
-class Minds:
-    """The models of one job: their calls are accounted to it."""
-
-    extractor: Extractor
-    embed: Embed
+def _nobody_knows(chunks: int, usage: Usage) -> float | None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,9 @@ class Pipeline:
     parse: Parse
     chunker: Chunker
     passages: Passages
-    minds: Callable[[Context | None], Minds]
+    extractor: Extractor
+    embed: Embed
     graph: Graph
     chunks_at_once: int = 8
-    #: Seconds that the extraction of one chunk takes, for estimates; None: nobody knows.
-    seconds_per_chunk: Callable[[], float | None] = lambda: None
+    #: How long so many chunks take at today's limits, for estimates.
+    seconds: Callable[[int, Usage], float | None] = _nobody_knows

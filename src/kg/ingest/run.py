@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from kg._store import ingestion as store
+from kg._store.ingestion import Source
 from kg._store.transaction import Block, fenced
+from kg._store.verb import Verb
 from kg.documents.document import Options
 from kg.ingest.answers import StoredEmbed, StoredExtractor
 from kg.ingest.arrangement import Arrangement, arrange
 from kg.ingest.pipeline import Pipeline
 from kg.ingest.reading import Piece, Reader, Subject, Superseded
-from kg.parts import Extraction, Vector
+from kg.parts import Embed, Extraction, Vector
 from lanework import Context, Fail, ItemError, Lanework
 from lanework.errors import ClaimLost, JobStopped
 from lanework.outcomes import Finished
 from lanework.retries import PARKED_CLASSES, classify, describe
+
+T = TypeVar("T")
 
 
 async def subject_of(work: Lanework, document: int, version: int) -> Subject:
@@ -33,11 +38,18 @@ async def subject_of(work: Lanework, document: int, version: int) -> Subject:
     )  # fmt: skip
 
 
+async def space_of(work: Lanework, embed: Embed) -> int:
+    row = await work._arun(store.space_of(embed.name, embed.dimensions))
+    assert row is not None
+    if row[1] != embed.dimensions:
+        raise ValueError(f"vectors of {embed.name} had {row[1]} dimensions and now have {embed.dimensions}")
+    return int(row[0])
+
+
 class Run:
     def __init__(self, ctx: Context, work: Lanework, pipeline: Pipeline, subject: Subject) -> None:
         self._ctx, self._work, self._pipeline, self._subject = ctx, work, pipeline, subject
-        minds = pipeline.minds(ctx)
-        self._extractor, self._embed = StoredExtractor(ctx, minds.extractor), StoredEmbed(ctx, minds.embed)
+        self._extractor, self._embed = StoredExtractor(ctx, pipeline.extractor), StoredEmbed(ctx, pipeline.embed)
         self._errors: dict[int, ItemError] = {}
         self._first: Exception | None = None
         self._parked: Exception | None = None
@@ -60,14 +72,14 @@ class Run:
 
     async def _arrange(self, pieces: Sequence[Piece]) -> Arrangement:
         """In every attempt: what the one before has stored is there, and is not done again."""
-        subject = self._subject
+        subject, graph = self._subject, self._pipeline.graph
+        self._space = await space_of(self._work, self._embed)
 
-        async def act(tx: Block) -> Arrangement:
+        async def within(tx: Block, vectors: Any) -> Arrangement:
             ontology = await self._claim(tx)
-            sources = await tx.run(store.list_sources(subject.id))
-            found = arrange(subject, pieces, sources)
+            found = arrange(subject, pieces, await _sources(tx.run, subject.id))
             if found.gone:
-                await self._pipeline.graph.drop_sources(tx.connection, ontology, found.gone)
+                await graph.drop(tx.connection, ontology, found.gone, vectors, self._space)
             if found.kept:
                 await tx.run(store.place_sources(subject.version, found.kept))
             for verb in store.move(found.moved) if found.moved else ():
@@ -75,11 +87,15 @@ class Run:
             await tx.run(store.begin_chunks(subject.id, subject.version, chunks=len(pieces), done=len(found.kept)))
             return found
 
-        found = await fenced(self._ctx, act)
+        gone = arrange(subject, pieces, await _sources(self._work._arun, subject.id)).gone
+        act = partial(self._fenced, within)
+        found: Arrangement = await (graph.dropping(self._embed, self._space, gone, act) if gone else act({}))
         self._chunks, self._done, self._unread = len(pieces), len(found.kept), len(found.todo)
-        self._space = await self._space_of()
         self._tell()
         return found
+
+    async def _fenced(self, within: Callable[[Block, Any], Awaitable[T]], vectors: Any) -> T:
+        return await fenced(self._ctx, lambda tx: within(tx, vectors))
 
     # -- the chunks ------------------------------------------------------------------------------------------------------
 
@@ -116,18 +132,19 @@ class Run:
 
     async def _one(self, alike: list[Piece]) -> None:
         """Chunks with the same text are read once."""
-        chunk = alike[0].chunk
-        extraction, prepared = Extraction(), None
-        if self._subject.graph:
-            known = await self._pipeline.graph.known(self._subject.ontology, self._epoch, chunk.text)
-            extraction = await self._extractor.extract(chunk.text, known)
-            prepared = await self._pipeline.graph.prepare(extraction, self._embed)
-        passages = self._pipeline.passages(chunk.text, 0)
-        vectors = (await self._embed.embed([text for _, _, text in passages])).vectors
+        subject, graph, text = self._subject, self._pipeline.graph, alike[0].chunk.text
+        extraction = Extraction()
+        if subject.graph:
+            known = await graph.known(subject.ontology, self._epoch, text)
+            extraction = await self._extractor.extract(text, known)
+        passages = self._pipeline.passages(text, 0)
+        vectors = (await self._embed.embed([one for _, _, one in passages])).vectors
         self._unread -= len(alike)
         for piece in alike:
+            within = partial(self._store, piece, extraction, list(zip(passages, vectors, strict=True)))
+            act = partial(self._fenced, within)
             async with self._storing:
-                await self._store(piece, extraction, prepared, passages, vectors)
+                await (graph.storing(self._embed, subject.ontology, self._space, extraction, act) if subject.graph else act({}))
             self._done += 1
             self._tell()
 
@@ -135,42 +152,39 @@ class Run:
         self,
         piece: Piece,
         extraction: Extraction,
-        prepared: Any,
-        passages: Sequence[tuple[int, int, str]],
-        vectors: Sequence[Vector],
+        passages: Sequence[tuple[tuple[int, int, str], Vector]],
+        tx: Block,
+        meanings: Any,
     ) -> None:
         """One chunk, one commit: its text, its passages, its part of the graph, and that it is done."""
         subject, chunk = self._subject, piece.chunk
-        placed = [(chunk.start + start, chunk.start + finish, text) for start, finish, text in passages]
-
-        async def act(tx: Block) -> None:
-            ontology = await self._claim(tx)
-            source = await tx.run(
-                store.add_source(
-                    subject.id,
-                    subject.version,
-                    hash=piece.hash,
-                    copy=piece.copy,
-                    ordinal=chunk.ordinal,
-                    start=chunk.start,
-                    own=chunk.own,
-                    finish=chunk.end,
-                    text=chunk.text,
-                    extractor=self._extractor.name if subject.graph else "",
-                    dropped=extraction.dropped,
-                )
+        placed = [(chunk.start + start, chunk.start + finish, text) for (start, finish, text), _ in passages]
+        vectors = [vector for _, vector in passages]
+        ontology = await self._claim(tx)
+        source = await tx.run(
+            store.add_source(
+                subject.id,
+                subject.version,
+                hash=piece.hash,
+                copy=piece.copy,
+                ordinal=chunk.ordinal,
+                start=chunk.start,
+                own=chunk.own,
+                finish=chunk.end,
+                text=chunk.text,
+                extractor=self._extractor.name if subject.graph else "",
+                dropped=extraction.dropped,
             )
-            if subject.graph:
-                await tx.run(store.add_passages(source, ontology, self._space, placed, vectors))
-                await self._pipeline.graph.store(tx.connection, ontology, source, chunk, extraction, prepared)
-            else:
-                items = [
-                    (f"{subject.id}:{source}:{n}", text, _meta(subject, start, end)) for n, (start, end, text) in enumerate(placed)
-                ]
-                await tx.run(store.add_items(subject.collection, self._space, subject.id, source, items=items, vectors=vectors))
-            await tx.run(store.chunk_done(subject.id, "extract" if self._unread else "upsert"))
-
-        await fenced(self._ctx, act)
+        )
+        if subject.graph:
+            await tx.run(store.add_passages(source, ontology, self._space, placed, vectors))
+            await self._pipeline.graph.store(tx.connection, ontology, source, extraction, meanings, self._space)
+        else:
+            items = [
+                (f"{subject.id}:{source}:{n}", text, _meta(subject, start, end)) for n, (start, end, text) in enumerate(placed)
+            ]
+            await tx.run(store.add_items(subject.collection, self._space, subject.id, source, items=items, vectors=vectors))
+        await tx.run(store.chunk_done(subject.id, "extract" if self._unread else "upsert"))
 
     async def _claim(self, tx: Block) -> int:
         """The document's ontology, with the document held: nobody deletes or replaces it before this commit."""
@@ -178,13 +192,6 @@ class Run:
         if ontology is None:
             raise Superseded
         return ontology
-
-    async def _space_of(self) -> int:
-        row = await self._work._arun(store.space_of(self._embed.name, self._embed.dimensions))
-        assert row is not None
-        if row[1] != self._embed.dimensions:
-            raise ValueError(f"vectors of {self._embed.name} had {row[1]} dimensions and now have {self._embed.dimensions}")
-        return int(row[0])
 
     # -- the end ---------------------------------------------------------------------------------------------------------
 
@@ -227,6 +234,10 @@ def _meta(subject: Subject, start: int, finish: int) -> dict[str, Any]:
 def _item_error(piece: Piece, error: Exception) -> ItemError:
     told = describe(error)
     return ItemError(f"chunk {piece.chunk.ordinal}", told["error"], classify(error), told["error_code"], told["traceback"])
+
+
+async def _sources(run: Callable[[Verb[list[Source]]], Awaitable[list[Source]]], document: int) -> list[Source]:
+    return await run(store.list_sources(document))
 
 
 async def _same(value: int) -> int:

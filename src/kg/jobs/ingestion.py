@@ -65,15 +65,12 @@ def cost(
 ) -> Estimate:
     """What reading these chunks with the extractor would cost: the least and the most."""
     low = high = Usage()
-    extractor = pipeline.minds(None).extractor if graph else None
-    for piece in {one.hash: one for one in todo}.values():
-        if extractor is not None:
-            least, most = extractor.expect(piece.chunk.text)
-            low, high = low + least, high + most
-    seconds = pipeline.seconds_per_chunk()
+    for piece in {one.hash: one for one in todo}.values() if graph else ():
+        least, most = pipeline.extractor.expect(piece.chunk.text)
+        low, high = low + least, high + most
     return Estimate(
         low=low.cost, high=high.cost, tokens=high.tokens_in + high.tokens_out, items=len(todo),
-        seconds=None if seconds is None else seconds * len(todo), warnings=(*warnings, *_remarks(todo)), ask=ASKED if ask else None,
+        seconds=pipeline.seconds(len(todo), high), warnings=(*warnings, *_remarks(todo)), ask=ASKED if ask else None,
     )  # fmt: skip
 
 
