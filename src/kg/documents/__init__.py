@@ -1,0 +1,1 @@
+"""Documents: where they come from and how their bytes become text."""

@@ -1,0 +1,1 @@
+"""The steps from text to graph."""
