@@ -18,12 +18,22 @@ KgError
 ├── InvalidOntology    KG-205   an ontology cannot be made or changed like this
 ├── OntologyFrozen     KG-206   the ontology takes no documents
 ├── OntologyExists     KG-207   there is an ontology of this name
-└── Unfinished         KG-208   of what was waited for, something failed, was cancelled or is partial
+├── Unsupported        KG-210   a document of a type that nobody here reads, or that is not what its name says
+├── Unreadable         KG-211   a document that its parser cannot read: empty, damaged, encrypted, no text in it, past a limit
+│   └── TooLarge           KG-212   more bytes, pages or characters than allowed
+├── ParserKilled       KG-213   somebody ended the process that read a document; it is read again
+├── AddressRefused     KG-214   an address that is not fetched: not http, not public, or spelled to deceive
+└── FetchFailed        KG-215   an address that did not give its document
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lanework.errors import LaneworkError
+
+if TYPE_CHECKING:  # at run time it would bring half the engine into the process that reads a document
+    from lanework.retries import ErrorClass
 
 
 class KgError(LaneworkError):
@@ -134,7 +144,58 @@ class OntologyFrozen(KgError):
 class OntologyExists(KgError):
     code = "KG-207"
     http_status = 409
+class Unsupported(KgError):
+    """The same bytes never become another type: the job fails at once."""
+
+    code = "KG-210"
+    exit_code = 2
+    http_status = 415
+    error_class = "invalid_input"
 
 
-class Unfinished(KgError):
-    code = "KG-208"
+class Unreadable(KgError):
+    """`reason` is one of empty, binary, encrypted, damaged, no_text, too_large, too_deep, cpu, time, memory, crash."""
+
+    code = "KG-211"
+    exit_code = 2
+    http_status = 422
+    error_class = "invalid_input"
+
+    def __init__(self, message: str, *, reason: str = "damaged") -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class TooLarge(Unreadable):
+    code = "KG-212"
+    http_status = 413
+
+    def __init__(self, message: str, *, reason: str = "too_large") -> None:
+        super().__init__(message, reason=reason)
+
+
+class ParserKilled(KgError):
+    """From outside: an operator, or a machine that is out of memory. It says nothing about the document."""
+
+    code = "KG-213"
+    http_status = 503
+    error_class = "transient"
+
+
+class AddressRefused(KgError):
+    code = "KG-214"
+    exit_code = 2
+    http_status = 422
+    error_class = "invalid_input"
+
+
+class FetchFailed(KgError):
+    """`error_class` follows the server's answer: it decides whether the address is asked again."""
+
+    code = "KG-215"
+    http_status = 502
+
+    def __init__(self, message: str, *, error_class: ErrorClass = "transient", retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+        self.retry_after = retry_after
