@@ -47,9 +47,9 @@ def needed() -> dict[str, Any]:
 RULES = f"""You read one part of a document and write down what a knowledge graph should keep of it, as JSON.
 
 concepts: the things, people, organisations, places, methods, ideas and terms that the text says something about. At most
-{MOST_CONCEPTS}, the important ones. For each: `key`, a short name that you use only in this answer (c1, c2, …); `label`, its name as
-the text uses it, without an article, at most a few words; `type`, one word for what kind of thing it is; `description`, one sentence
-that is true by this text alone; `search_terms`, other names that people may look for.
+{MOST_CONCEPTS}, the important ones. For each: `key`, a short name that you use only in this answer (c1, c2, …); `label`, its
+name as the text uses it, without an article, at most a few words; `type`, one word for what kind of thing it is; `description`,
+one sentence that is true by this text alone; `search_terms`, other names that people may look for.
 instances: where the text speaks of a concept. `quote` is copied from the text letter by letter, one sentence or less. Every concept
 has at least one. A quote that does not stand in the text is thrown away.
 relationships: what the text says about two concepts. `type` is a verb in capitals with underscores (CAUSES, PART_OF, SUPPORTS,

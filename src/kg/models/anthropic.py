@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,6 +35,10 @@ class AnthropicClient:
             api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
         )
 
+    async def load(self) -> None:
+        """The import takes a second: not on the loop, and not in the first call."""
+        await asyncio.to_thread(importlib.import_module, "anthropic")
+
     def get(self) -> Any:
         return self._clients.get()
 
@@ -46,6 +52,9 @@ class AnthropicChat:
         self.name = f"anthropic:{model}"
         self._client, self._model, self._calls, self._price = client, model, calls, price
         self._format = FORMATS[0]
+
+    async def load(self) -> None:
+        await self._client.load()
 
     async def chat(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 4096) -> Answer:
         if schema is None:
@@ -79,8 +88,10 @@ class AnthropicChat:
         texts = [one.content for one in messages]
         sent = most(*texts, json.dumps(schema) if schema else "")
 
+        client = self._client.get()
+
         async def ask() -> Got[Any]:
-            found = await self._client.get().messages.create(model=self._model, max_tokens=max_tokens, messages=said, **options)
+            found = await client.messages.create(model=self._model, max_tokens=max_tokens, messages=said, **options)
             usage = getattr(found, "usage", None)
             if usage is None:
                 return Got(found, likely(*texts), likely(_text(found)))

@@ -51,7 +51,7 @@ class Models:
         async with self._lock.get():
             if self._loaded:
                 return
-            for part in (self.embed, self.extractor):
+            for part in (self.embed, self.extractor, self.chat):
                 if (load := getattr(part, "load", None)) is not None:
                     try:
                         await load()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -40,6 +42,10 @@ class OpenAIClient:
             api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
         )  # fmt: skip
 
+    async def load(self) -> None:
+        """The import takes a second: not on the loop, and not in the first call."""
+        await asyncio.to_thread(importlib.import_module, "openai")
+
     def get(self) -> Any:
         return self._clients.get()
 
@@ -63,6 +69,9 @@ class OpenAIChat:
         self._limit = "max_tokens" if own_server else "max_completion_tokens"
         self._limits = {"max_tokens", "max_completion_tokens"}
         self._temperature: float | None = 0.0
+
+    async def load(self) -> None:
+        await self._client.load()
 
     async def chat(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 4096) -> Answer:
         if schema is None:
@@ -114,8 +123,10 @@ class OpenAIChat:
         texts = [one.content for one in messages]
         sent = most(*texts, json.dumps(schema) if schema else "")
 
+        client = self._client.get()
+
         async def ask() -> Got[Any]:
-            found = await self._client.get().chat.completions.create(model=self._model, messages=said, **options)
+            found = await client.chat.completions.create(model=self._model, messages=said, **options)
             usage = getattr(found, "usage", None)
             if usage is None:
                 return Got(found, likely(*texts), likely(_text(found)))
@@ -162,6 +173,7 @@ class OpenAIEmbed:
 
     async def load(self) -> None:
         """Learns from the provider what nobody else knows."""
+        await self._client.load()
         if not self._known:
             await self.embed(["dimensions"])
 
@@ -177,8 +189,10 @@ class OpenAIEmbed:
     async def _batch(self, texts: list[str]) -> tuple[list[Vector], Usage]:
         options: dict[str, Any] = {"dimensions": self._asked} if self._asked else {}
 
+        client = self._client.get()
+
         async def ask() -> Got[list[Vector]]:
-            found = await self._client.get().embeddings.create(model=self._model, input=texts, encoding_format="float", **options)
+            found = await client.embeddings.create(model=self._model, input=texts, encoding_format="float", **options)
             data = getattr(found, "data", None)
             vectors = [one.embedding for one in sorted(data, key=lambda one: one.index)] if data else []
             usage = getattr(found, "usage", None)

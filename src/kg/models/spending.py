@@ -1,5 +1,5 @@
-"""Money for one call: reserved by the most that it can cost, settled by what it has cost. In a job its budgets count, elsewhere those
-of the owner, of the day and of the provider."""
+"""Money for one call: reserved by the most that it can cost, settled by what it has cost. In a job its budgets count, elsewhere
+those of the owner, of the day and of the provider."""
 
 from __future__ import annotations
 
