@@ -23,7 +23,17 @@ KgError
 │   └── TooLarge           KG-212   more bytes, pages or characters than allowed
 ├── ParserKilled       KG-213   somebody ended the process that read a document; it is read again
 ├── AddressRefused     KG-214   an address that is not fetched: not http, not public, or spelled to deceive
-└── FetchFailed        KG-215   an address that did not give its document
+├── FetchFailed        KG-215   an address that did not give its document
+└── ModelError         KG-220   a call of a model went wrong
+    ├── ModelMissing   KG-221   the model cannot be used here: a package or a setting is missing
+    ├── ModelDenied    KG-222   the provider does not let us in: key, rights or credit
+    ├── ModelRejected  KG-223   the provider does not take this request
+    ├── ModelThrottled KG-224   the provider asks for a pause, or all calls are taken
+    ├── ModelAway      KG-225   the provider cannot be reached, fails, or is too slow
+    ├── ModelGarbled   KG-226   what came back is no answer
+    ├── ModelTruncated KG-227   the answer was cut off at its limit
+    ├── ModelRefusal   KG-228   the model does not want to answer
+    └── Unextractable  KG-229   no usable answer for a chunk, with one repair
 """
 
 from __future__ import annotations
@@ -199,3 +209,93 @@ class FetchFailed(KgError):
         super().__init__(message)
         self.error_class = error_class
         self.retry_after = retry_after
+class ModelError(KgError):
+    """`error_class` is read by the engine. `again`: the same call may go well later. `billed`: None if nobody knows. `outcome` is
+    the word for it in the ledger."""
+
+    code = "KG-220"
+    http_status = 502
+    error_class = "transient"
+    again = False
+    billed: bool | None = False
+    outcome = "failed"
+
+
+class ModelMissing(ModelError):
+    code = "KG-221"
+    exit_code = 2
+    http_status = 500
+    error_class = "permanent"
+    outcome = "missing"
+
+
+class ModelDenied(ModelError):
+    code = "KG-222"
+    error_class = "permanent"
+    outcome = "denied"
+
+
+class ModelRejected(ModelError):
+    """`field` is what the provider says is wrong with the request, if it says so."""
+
+    code = "KG-223"
+    error_class = "invalid_input"
+    outcome = "rejected"
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ModelThrottled(ModelError):
+    code = "KG-224"
+    http_status = 429
+    error_class = "throttled"
+    outcome = "throttled"
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ModelAway(ModelError):
+    """`sent`: it may have been carried out, and be on the bill. `slow`: there was no answer in time."""
+
+    code = "KG-225"
+    http_status = 503
+    again = True
+    outcome = "away"
+
+    def __init__(self, message: str, *, sent: bool = False, slow: bool = False, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.billed = None if sent else False
+        self.retry_after = retry_after
+        if slow:
+            self.error_class = self.outcome = "timeout"
+
+
+class ModelGarbled(ModelError):
+    code = "KG-226"
+    again = True
+    billed: bool | None = True
+    outcome = "garbled"
+
+
+class ModelTruncated(ModelError):
+    code = "KG-227"
+    error_class = "permanent"
+    billed = True
+    outcome = "truncated"
+
+
+class ModelRefusal(ModelError):
+    code = "KG-228"
+    error_class = "permanent"
+    billed = True
+    outcome = "refused"
+
+
+class Unextractable(ModelError):
+    code = "KG-229"
+    error_class = "permanent"
+    outcome = "unusable"
