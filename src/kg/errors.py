@@ -9,12 +9,22 @@ KgError
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
 ├── ServerAway         KG-120   the command line finds no server
-└── Refused            KG-121   the server said no to the command line
+├── Refused            KG-121   the server said no to the command line
+├── Unprepared         KG-250   the graph changed meanwhile: some names need another vector first
+├── SourceGone         KG-251   the document of this chunk was deleted or replaced
+├── GraphNotFound      KG-252   no such concept, proposal or decision
+└── InvalidDecision    KG-253   these two cannot be decided like this
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from lanework.errors import LaneworkError
+
+if TYPE_CHECKING:
+    from kg.graph.said import Meaning
 
 
 class KgError(LaneworkError):
@@ -73,3 +83,33 @@ class ServerAway(KgError):
 
 class Refused(KgError):
     code = "KG-121"
+
+
+class Unprepared(KgError):
+    """Nothing was written. Whoever embeds `meanings` and tries again, with their vectors beside those he had, comes through."""
+
+    code = "KG-250"
+    http_status = 409
+
+    def __init__(self, meanings: Sequence[Meaning]) -> None:
+        super().__init__(
+            f"{len(meanings)} names need a vector that was not given, among them {meanings[0].text[:80]!r}; embed them and try again"
+        )
+        self.meanings = tuple(meanings)
+
+
+class SourceGone(KgError):
+    code = "KG-251"
+    http_status = 404
+
+
+class GraphNotFound(KgError):
+    code = "KG-252"
+    exit_code = 5
+    http_status = 404
+
+
+class InvalidDecision(KgError):
+    code = "KG-253"
+    exit_code = 2
+    http_status = 422
