@@ -24,26 +24,33 @@ KgError
 ├── ParserKilled       KG-213   somebody ended the process that read a document; it is read again
 ├── AddressRefused     KG-214   an address that is not fetched: not http, not public, or spelled to deceive
 ├── FetchFailed        KG-215   an address that did not give its document
-└── ModelError         KG-220   a call of a model went wrong
-    ├── ModelMissing   KG-221   the model cannot be used here: a package or a setting is missing
-    ├── ModelDenied    KG-222   the provider does not let us in: key, rights or credit
-    ├── ModelRejected  KG-223   the provider does not take this request
-    ├── ModelThrottled KG-224   the provider asks for a pause, or all calls are taken
-    ├── ModelAway      KG-225   the provider cannot be reached, fails, or is too slow
-    ├── ModelGarbled   KG-226   what came back is no answer
-    ├── ModelTruncated KG-227   the answer was cut off at its limit
-    ├── ModelRefusal   KG-228   the model does not want to answer
-    └── Unextractable  KG-229   no usable answer for a chunk, with one repair
+├── ModelError         KG-220   a call of a model went wrong
+│   ├── ModelMissing   KG-221   the model cannot be used here: a package or a setting is missing
+│   ├── ModelDenied    KG-222   the provider does not let us in: key, rights or credit
+│   ├── ModelRejected  KG-223   the provider does not take this request
+│   ├── ModelThrottled KG-224   the provider asks for a pause, or all calls are taken
+│   ├── ModelAway      KG-225   the provider cannot be reached, fails, or is too slow
+│   ├── ModelGarbled   KG-226   what came back is no answer
+│   ├── ModelTruncated KG-227   the answer was cut off at its limit
+│   ├── ModelRefusal   KG-228   the model does not want to answer
+│   └── Unextractable  KG-229   no usable answer for a chunk, with one repair
+├── Unprepared         KG-250   the graph changed meanwhile: some names need another vector first
+├── SourceGone         KG-251   the document of this chunk was deleted or replaced
+├── GraphNotFound      KG-252   no such concept, proposal or decision
+└── InvalidDecision    KG-253   these two cannot be decided like this
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lanework.errors import LaneworkError
 
 if TYPE_CHECKING:  # at run time it would bring half the engine into the process that reads a document
     from lanework.retries import ErrorClass
+if TYPE_CHECKING:
+    from kg.graph.said import Meaning
 
 
 class KgError(LaneworkError):
@@ -106,6 +113,26 @@ class Refused(KgError):
 
 class DocumentNotFound(KgError):
     code = "KG-200"
+class Unprepared(KgError):
+    """Nothing was written. Whoever embeds `meanings` and tries again, with their vectors beside those he had, comes through."""
+
+    code = "KG-250"
+    http_status = 409
+
+    def __init__(self, meanings: Sequence[Meaning]) -> None:
+        super().__init__(
+            f"{len(meanings)} names need a vector that was not given, among them {meanings[0].text[:80]!r}; embed them and try again"
+        )
+        self.meanings = tuple(meanings)
+
+
+class SourceGone(KgError):
+    code = "KG-251"
+    http_status = 404
+
+
+class GraphNotFound(KgError):
+    code = "KG-252"
     exit_code = 5
     http_status = 404
 
@@ -299,3 +326,7 @@ class Unextractable(ModelError):
     code = "KG-229"
     error_class = "permanent"
     outcome = "unusable"
+class InvalidDecision(KgError):
+    code = "KG-253"
+    exit_code = 2
+    http_status = 422

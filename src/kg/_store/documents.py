@@ -40,8 +40,8 @@ def set_ontology(name: str, state: str | None, description: str | None, *, by: s
     return verb("set_ontology", first, name=name, state=state, description=description, by=by)
 
 
-def lock_ontology(name: str) -> Verb[Row | None]:
-    return verb("lock_ontology", first, name=name)
+def take_ontology(name: str) -> Verb[Row | None]:
+    return verb("take_ontology", first, name=name)
 
 
 def ontology_documents(ontology: int) -> Verb[list[int]]:

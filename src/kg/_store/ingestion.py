@@ -69,8 +69,8 @@ def move(placed: Sequence[Placed]) -> list[Verb[None]]:
     """Everything that counts characters of the document's text goes with its chunk."""
     moved = {"ids": [one.id for one in placed], "shifts": [one.shift for one in placed]}
     return [
-        verb("move_passages", nothing, **moved),
-        verb("move_instances", nothing, **moved),
+        verb("shift_passages", nothing, **moved),
+        verb("shift_instances", nothing, **moved),
         verb("settle_instances", nothing, ids=moved["ids"]),
     ]
 

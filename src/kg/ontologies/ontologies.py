@@ -96,7 +96,7 @@ class Ontologies:
                 await self._remove(id, by)
 
         async def act(tx: Transaction) -> None:
-            if await tx.run(store.lock_ontology(name)) is not None:
+            if await tx.run(store.take_ontology(name)) is not None:
                 await tx.run(store.delete_ontology(ontology.id, len(documents), by=by))
 
         await once(self._work, act)

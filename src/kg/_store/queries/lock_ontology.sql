@@ -1,1 +1,2 @@
-select id, name from kg.ontologies where name = %(name)s for update
+-- Alone in a statement: whoever waited here must see what was committed meanwhile.
+select pg_advisory_xact_lock(hashtextextended('kg.ontology', %(ontology)s))
