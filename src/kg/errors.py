@@ -9,7 +9,9 @@ KgError
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
 ├── ServerAway         KG-120   the command line finds no server
-└── Refused            KG-121   the server said no to the command line
+├── Refused            KG-121   the server said no to the command line
+├── InvalidQuery       KG-260   the graph cannot be asked like this
+└── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
 """
 
 from __future__ import annotations
@@ -73,3 +75,19 @@ class ServerAway(KgError):
 
 class Refused(KgError):
     code = "KG-121"
+
+
+class InvalidQuery(KgError):
+    code = "KG-260"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class GraphNotFound(KgError):
+    code = "KG-261"
+    exit_code = 5
+    http_status = 404

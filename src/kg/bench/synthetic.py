@@ -13,8 +13,6 @@ import psycopg
 
 MODEL = "bench"
 TYPES = ("SUPPORTS", "CONTRADICTS", "CAUSES", "PART_OF", "REQUIRES", "SIMILAR_TO", "PRECEDES", "USED_FOR")
-#: Names that one source speaks of.
-PER_SOURCE = 5
 _STAGE = "create temp table staged (id bigint, ontology int, label text, description text, vector vector) on commit drop"
 _FILL = """
 insert into kg.concepts (id, ontology_id, label, type, description, space, embedding, seen_count, words) overriding system value
@@ -22,21 +20,22 @@ select s.id, o.id, s.label, 'thing', s.description, %(space)s, s.vector, 2,
     setweight(to_tsvector('english', s.label), 'A') || setweight(to_tsvector('english', s.description), 'C')
 from staged s join kg.ontologies o on o.name = 'bench-' || s.ontology
 """
+#: One source speaks of five names.
 _EVIDENCE = (
     """insert into kg.documents (id, ontology_id, hash, name, media_type, size) overriding system value
        select o.id, o.id, sha256(o.name::bytea), o.name || '.txt', 'text/plain', 1 from kg.ontologies o""",
-    f"""insert into kg.sources (id, document_id, hash, ordinal, start, own, finish, text) overriding system value
-       select c.id / {PER_SOURCE}, min(c.ontology_id), sha256((c.id / {PER_SOURCE})::text::bytea), c.id / {PER_SOURCE}, 0, 0, 100,
+    """insert into kg.sources (id, document_id, hash, ordinal, start, own, finish, text) overriding system value
+       select c.id / 5, min(c.ontology_id), sha256((c.id / 5)::text::bytea), c.id / 5, 0, 0, 100,
            string_agg(c.label || ' is ' || c.description || '. ', '' order by c.id)
-       from kg.concepts c group by 1, c.id / {PER_SOURCE}""",
+       from kg.concepts c group by 1, c.id / 5""",
     """insert into kg.names (id, ontology_id, form, label, concept_id) overriding system value
        select id, ontology_id, lower(label), label, id from kg.concepts""",
-    f"""insert into kg.mentions (name_id, source_id, label) select id, id / {PER_SOURCE}, label from kg.concepts""",
-    f"""insert into kg.instances (name_id, source_id, start, finish, quote)
+    """insert into kg.mentions (name_id, source_id, label) select id, id / 5, label from kg.concepts""",
+    """insert into kg.instances (name_id, source_id, start, finish, quote)
        select c.id, s.id, strpos(s.text, c.label) - 1, strpos(s.text, c.label) - 1 + length(c.label), c.label
-       from kg.concepts c join kg.sources s on s.id = c.id / {PER_SOURCE}""",
-    f"""insert into kg.claims (source_id, from_name, to_name, type, tier, confidence)
-       select from_id / {PER_SOURCE}, from_id, to_id, type, tier, confidence from kg.relations on conflict do nothing""",
+       from kg.concepts c join kg.sources s on s.id = c.id / 5""",
+    """insert into kg.claims (source_id, from_name, to_name, type, tier, confidence)
+       select from_id / 5, from_id, to_id, type, tier, confidence from kg.relations on conflict do nothing""",
 )
 
 

@@ -1,14 +1,19 @@
 -- Reading the graph: indexes of vectors per space, searches with bounded work, what relation types say for or against.
 
 -- So that the strongest few relations of a concept are read without its others, however many a hub has.
-create index relations_out on kg.relations (from_id, confidence desc, id) include (to_id, type, tier, direction);
-create index relations_in on kg.relations (to_id, confidence desc, id) include (from_id, type, tier, direction);
+create index relations_out on kg.relations (from_id, confidence desc, id) include (to_id, type, tier, direction, ontology_id);
+create index relations_in on kg.relations (to_id, confidence desc, id) include (from_id, type, tier, direction, ontology_id);
 create index relations_of on kg.relations (ontology_id, id);
 create index concepts_of on kg.concepts (ontology_id, id);
 create index concepts_label on kg.concepts (lower(label) text_pattern_ops);
 create index passages_of on kg.passages (ontology_id, id);
 create index instances_of on kg.instances (name_id, source_id, start);
-create index claims_between on kg.claims (from_name, to_name, type);
+
+-- Where a concept went that is now part of another one; the writing side fills it.
+create table if not exists kg.concept_moves (
+    old_id bigint primary key,
+    new_id bigint not null references kg.concepts (id) on delete cascade
+);
 
 -- Where a relation type stands between contradicting (-1) and supporting (1), as the embedder of a space sees its words.
 create table kg.stances (
@@ -36,7 +41,7 @@ begin
         perform pg_advisory_xact_lock(hashtextextended('kg.spaces', 0));
         insert into kg.spaces (model, dimensions) values (p_model, p_dimensions) on conflict (model) do nothing returning * into s;
         if found then
-            foreach v_table in array array['concepts', 'names', 'passages', 'items'] loop
+            foreach v_table in array array['concepts', 'passages', 'items'] loop
                 execute format('create index %I on kg.%I using hnsw ((embedding::%s) %s) where space = %s',
                     v_table || '_near_' || s.id, v_table, v_kind, split_part(v_kind, '(', 1) || '_cosine_ops', s.id);
             end loop;
@@ -51,7 +56,50 @@ begin
 end $$;
 
 -- At most so many rows are compared one by one; past that the index walks.
-create function kg.few() returns int language sql immutable as 'select 2000';
+create function kg.few() returns int language sql immutable as 'select 1000';
+
+-- Where a concept is spoken of: its first few places, each with some text around it. `start` and `finish` count in the document's text.
+create function kg.quotes(p_concept bigint, p_limit int)
+returns table (document_id bigint, document text, title text, source_id bigint, start int, finish int, around text, around_start int)
+language sql stable as $$
+    select d.id, d.name, d.title, s.id, i.start, i.finish,
+        substr(s.text, greatest(i.start - s.start - 300, 0) + 1, i.finish - greatest(i.start - 300, s.start) + 300),
+        greatest(i.start - 300, s.start)
+    from (select i.* from kg.names n
+          cross join lateral (select * from kg.instances i where i.name_id = n.id order by i.source_id, i.start limit p_limit) i
+          where n.concept_id = p_concept order by i.source_id, i.start limit p_limit) i
+    join kg.sources s on s.id = i.source_id
+    join kg.documents d on d.id = s.document_id
+    order by i.source_id, i.start
+$$;
+
+-- What a relation stands on: its surest claims, each with the place where the two names are nearest to each other.
+create function kg.relation_quotes(p_relation bigint, p_limit int)
+returns table (document_id bigint, document text, title text, source_id bigint, start int, finish int, around text, around_start int)
+language sql stable as $$
+    select d.id, d.name, d.title, s.id, p.start, p.finish,
+        substr(s.text, greatest(p.start - s.start - 300, 0) + 1, p.finish - greatest(p.start - 300, s.start) + 300),
+        greatest(p.start - 300, s.start)
+    from (select c.* from kg.relations r
+          join kg.names f on f.concept_id = r.from_id
+          join kg.names t on t.concept_id = r.to_id
+          join kg.claims c on c.from_name = f.id and c.to_name = t.id and c.type = r.type
+          where r.id = p_relation order by c.confidence desc, c.source_id limit p_limit) c
+    join kg.sources s on s.id = c.source_id
+    join kg.documents d on d.id = s.document_id
+    cross join lateral (
+        select coalesce(pair.start, one.start, s.start) as start, coalesce(pair.finish, one.finish, least(s.start + 200, s.finish)) as finish
+        from (values (1)) as always
+        left join lateral (
+            select least(f.start, t.start) as start, greatest(f.finish, t.finish) as finish
+            from kg.instances f join kg.instances t on t.source_id = f.source_id and t.name_id = c.to_name
+            where f.source_id = c.source_id and f.name_id = c.from_name
+            order by abs(f.start - t.start), f.start limit 1) pair on true
+        left join lateral (
+            select i.start, i.finish from kg.instances i
+            where i.source_id = c.source_id and i.name_id in (c.from_name, c.to_name) order by i.start limit 1) one on true) p
+    order by c.confidence desc, c.source_id
+$$;
 
 -- The nearest rows of a table by cosine. An ontology that is small is compared as a whole: an index over all of them would have to
 -- walk past the others' rows for it.
@@ -118,31 +166,31 @@ begin
     end if;
     if numnode(v_all) > 0 and cardinality(v_ids) < p_limit then
         execute format(
-            'with some as materialized (select id, words from kg.%I where words @@ $1 %s and id <> all ($3) limit %s)
+            'with found as materialized (select id, words from kg.%I where words @@ $1 %s and id <> all ($3) limit %s)
              select $3 || array_agg(id order by score desc, id), $4 || array_agg(score order by score desc, id)
-             from (select id, (1 + ts_rank_cd(words, $1, 1 | 32))::real as score from some order by score desc, id limit $5) best',
+             from (select id, (1 + ts_rank_cd(words, $1, 1 | 32))::real as score from found order by score desc, id limit $5) best',
             p_table, v_here, kg.few())
         into v_ids, v_scores using v_all, p_ontologies, v_ids, v_scores, p_limit - cardinality(v_ids);
     end if;
     if cardinality(v_ids) < p_limit and p_query !~ '"|(^|\s)-' then
-        foreach v_word in array (tsvector_to_array(to_tsvector('english', p_query)))[:32] loop
+        foreach v_word in array (tsvector_to_array(to_tsvector('english', p_query)))[:16] loop
             v_any := quote_literal(v_word)::tsquery;
             execute format('select count(*) from (select from kg.%I where words @@ $1 limit $2) few', p_table)
-            into v_count using v_any, kg.few() + 1;
-            if v_count between 1 and kg.few() then -- a word that stands in more of them tells little, and would cost much
+            into v_count using v_any, 501;
+            if v_count between 1 and 500 then -- a word that stands in more of them tells little, and would cost much
                 v_words := v_words || v_any;
-                v_weights := v_weights || ln(1 + 10.0 * kg.few() / v_count)::real;
+                v_weights := v_weights || ln(1 + 5000.0 / v_count)::real;
             end if;
         end loop;
     end if;
     if cardinality(v_words) > 0 then
         execute format(
-            'with some as materialized (select id, words from kg.%I where words @@ $1 %s and id <> all ($3) limit %s)
+            'with found as materialized (select id, words from kg.%I where words @@ $1 %s and id <> all ($3) limit %s)
              select $3 || array_agg(id order by score desc, id), $4 || array_agg(score order by score desc, id)
              from (select id, (select sum(weight * (1 + ts_rank(words, word))) from unnest($5, $6) as t (word, weight)
                                where words @@ word)::real / $7 as score
-                   from some order by score desc, id limit $8) best',
-            p_table, v_here, 2 * kg.few())
+                   from found order by score desc, id limit $8) best',
+            p_table, v_here, kg.few())
         into v_ids, v_scores
         using (select string_agg('(' || word::text || ')', ' | ')::tsquery from unnest(v_words) word), p_ontologies, v_ids, v_scores,
               v_words, v_weights, (select 2.1 * sum(weight) from unnest(v_weights) weight)::real, p_limit - cardinality(v_ids);
@@ -171,3 +219,31 @@ language sql stable as $$
         join kg.concepts c on c.id = n.other and c.space = here.space
         where n.other <> one.id) d
 $$;
+
+-- The nearest items of a collection; as above.
+create function kg.near_items(p_collection text, p_model text, p_vector text, p_limit int)
+returns table (id text, score real)
+language plpgsql volatile as $$
+declare
+    s kg.spaces%rowtype;
+    v_near text;
+    v_rows int;
+begin
+    select * into s from kg.spaces where model = p_model;
+    if not found then return; end if;
+    v_near := format('embedding::%1$s <=> $1::%1$s', kg.vector_type(s.dimensions));
+    select count(*) into v_rows from (select from kg.items where collection = p_collection limit kg.few() + 1) few;
+    if v_rows <= kg.few() then
+        return query execute format(
+            'with few as materialized (select id, embedding from kg.items where collection = $2 and space = %s)
+             select id, (1 - (%s))::real from few order by %2$s, id limit $3', s.id, v_near)
+        using p_vector, p_collection, p_limit;
+        return;
+    end if;
+    perform set_config('hnsw.ef_search', least(greatest(100, p_limit), 1000)::text, true),
+            set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.max_scan_tuples', '40000', true);
+    return query execute format(
+        'with near as materialized (select id, %1$s as far from kg.items where collection = $2 and space = %2$s order by %1$s limit $3)
+         select id, (1 - far)::real from near order by far, id', v_near, s.id)
+    using p_vector, p_collection, p_limit;
+end $$;
