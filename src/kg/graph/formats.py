@@ -183,6 +183,7 @@ class Csv:
         self._sink = _Sink()
         self._zip = zipfile.ZipFile(self._sink, "w", zipfile.ZIP_DEFLATED)  # type: ignore[call-overload]
         self._file: Any = None
+        self._relating = False
 
     def begin(self) -> bytes:
         return self._open("concepts.csv", self.CONCEPTS)
@@ -191,11 +192,11 @@ class Csv:
         return self._row([one.id, one.ontology, one.label, one.type, one.description, "; ".join(one.search_terms), one.seen_count])
 
     def relation(self, one: Relation) -> bytes:
-        begun = self._open("relations.csv", self.RELATIONS) if self._file.name == "concepts.csv" else b""
+        begun = self._open("relations.csv", self.RELATIONS) if not self._relating else b""
         return begun + self._row([one.id, one.from_id, one.to_id, one.type, one.tier, one.direction, one.confidence, one.sources])
 
     def end(self) -> bytes:
-        begun = self._open("relations.csv", self.RELATIONS) if self._file.name == "concepts.csv" else b""
+        begun = self._open("relations.csv", self.RELATIONS) if not self._relating else b""
         self._file.close()
         self._zip.close()
         return begun + self._sink.take()
@@ -204,6 +205,7 @@ class Csv:
         if self._file is not None:
             self._file.close()
         self._file = self._zip.open(name, "w", force_zip64=True)
+        self._relating = columns is self.RELATIONS
         return self._row(columns)
 
     def _row(self, cells: Sequence[Any]) -> bytes:

@@ -92,9 +92,11 @@ language sql stable as $$
         from (values (1)) as always
         left join lateral (
             select least(f.start, t.start) as start, greatest(f.finish, t.finish) as finish
-            from kg.instances f join kg.instances t on t.source_id = f.source_id and t.name_id = c.to_name
-            where f.source_id = c.source_id and f.name_id = c.from_name
-            order by abs(f.start - t.start), f.start limit 1) pair on true
+            from (select * from kg.instances i where i.source_id = c.source_id and i.name_id = c.from_name order by i.start limit 30) f
+            cross join (select * from kg.instances i where i.source_id = c.source_id and i.name_id = c.to_name order by i.start limit 30) t
+            -- in one sentence if they ever are
+            order by substr(s.text, least(f.start, t.start) - s.start + 1, abs(f.start - t.start)) ~ '[.!?]\s|\n\n',
+                abs(f.start - t.start), f.start limit 1) pair on true
         left join lateral (
             select i.start, i.finish from kg.instances i
             where i.source_id = c.source_id and i.name_id in (c.from_name, c.to_name) order by i.start limit 1) one on true) p
