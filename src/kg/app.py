@@ -25,9 +25,12 @@ from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
 from kg.api.pace import PacedDoor
+from kg.api.query import Query
 from kg.api.replays import Replays
 from kg.api.users import Users
 from kg.config import KgSettings
+from kg.graph.reader import Reader
+from kg.parts import Embed
 from lanework import Lanework
 from lanework.api import Routes, install, make_router, routes_of
 from lanework.errors import ConfigError, DatabaseUnavailable
@@ -76,7 +79,8 @@ async def _prepare(work: Lanework) -> None:
         pause = min(pause * 2, 5.0)
 
 
-def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastAPI:
+def make_api(settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None) -> FastAPI:
+    """`embed` makes the vectors of searches."""
     settings = settings or KgSettings.load()
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
@@ -94,6 +98,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
+    Query(Reader(work, embed)).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))

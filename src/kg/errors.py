@@ -36,8 +36,9 @@ KgError
 │   └── Unextractable  KG-229   no usable answer for a chunk, with one repair
 ├── Unprepared         KG-250   the graph changed meanwhile: some names need another vector first
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
-├── GraphNotFound      KG-252   no such concept, proposal or decision
-└── InvalidDecision    KG-253   these two cannot be decided like this
+├── InvalidDecision    KG-253   these two cannot be decided like this
+├── InvalidQuery       KG-260   the graph cannot be asked like this
+└── GraphNotFound      KG-261   no such concept, ontology or proposal, or not for this caller
 """
 
 from __future__ import annotations
@@ -128,12 +129,6 @@ class Unprepared(KgError):
 
 class SourceGone(KgError):
     code = "KG-251"
-    http_status = 404
-
-
-class GraphNotFound(KgError):
-    code = "KG-252"
-    exit_code = 5
     http_status = 404
 
 
@@ -330,3 +325,17 @@ class InvalidDecision(KgError):
     code = "KG-253"
     exit_code = 2
     http_status = 422
+class InvalidQuery(KgError):
+    code = "KG-260"
+    exit_code = 2
+    http_status = 422
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class GraphNotFound(KgError):
+    code = "KG-261"
+    exit_code = 5
+    http_status = 404
