@@ -38,7 +38,7 @@ KgError
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
 ├── InvalidDecision    KG-253   these two cannot be decided like this
 ├── InvalidQuery       KG-260   the graph cannot be asked like this
-└── GraphNotFound      KG-261   no such concept, ontology or proposal, or not for this caller
+└── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
 """
 
 from __future__ import annotations
@@ -48,10 +48,9 @@ from typing import TYPE_CHECKING
 
 from lanework.errors import LaneworkError
 
-if TYPE_CHECKING:  # at run time it would bring half the engine into the process that reads a document
-    from lanework.retries import ErrorClass
 if TYPE_CHECKING:
     from kg.graph.said import Meaning
+    from lanework.retries import ErrorClass
 
 
 class KgError(LaneworkError):
@@ -114,21 +113,7 @@ class Refused(KgError):
 
 class DocumentNotFound(KgError):
     code = "KG-200"
-class Unprepared(KgError):
-    """Nothing was written. Whoever embeds `meanings` and tries again, with their vectors beside those he had, comes through."""
-
-    code = "KG-250"
-    http_status = 409
-
-    def __init__(self, meanings: Sequence[Meaning]) -> None:
-        super().__init__(
-            f"{len(meanings)} names need a vector that was not given, among them {meanings[0].text[:80]!r}; embed them and try again"
-        )
-        self.meanings = tuple(meanings)
-
-
-class SourceGone(KgError):
-    code = "KG-251"
+    exit_code = 5
     http_status = 404
 
 
@@ -176,6 +161,8 @@ class OntologyFrozen(KgError):
 class OntologyExists(KgError):
     code = "KG-207"
     http_status = 409
+
+
 class Unsupported(KgError):
     """The same bytes never become another type: the job fails at once."""
 
@@ -231,6 +218,8 @@ class FetchFailed(KgError):
         super().__init__(message)
         self.error_class = error_class
         self.retry_after = retry_after
+
+
 class ModelError(KgError):
     """`error_class` is read by the engine. `again`: the same call may go well later. `billed`: None if nobody knows. `outcome` is
     the word for it in the ledger."""
@@ -321,10 +310,32 @@ class Unextractable(ModelError):
     code = "KG-229"
     error_class = "permanent"
     outcome = "unusable"
+
+
+class Unprepared(KgError):
+    """Nothing was written. Whoever embeds `meanings` and tries again, with their vectors beside those he had, comes through."""
+
+    code = "KG-250"
+    http_status = 409
+
+    def __init__(self, meanings: Sequence[Meaning]) -> None:
+        super().__init__(
+            f"{len(meanings)} names need a vector that was not given, among them {meanings[0].text[:80]!r}; embed them and try again"
+        )
+        self.meanings = tuple(meanings)
+
+
+class SourceGone(KgError):
+    code = "KG-251"
+    http_status = 404
+
+
 class InvalidDecision(KgError):
     code = "KG-253"
     exit_code = 2
     http_status = 422
+
+
 class InvalidQuery(KgError):
     code = "KG-260"
     exit_code = 2

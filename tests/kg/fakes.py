@@ -16,7 +16,7 @@ from kg.errors import InvalidDocument
 from kg.ingest.pipeline import Act, Pipeline
 from kg.jobs import ingestion
 from kg.ontologies.ontologies import Ontologies
-from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage
+from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
 from lanework import Lanework
 
 T = TypeVar("T")
@@ -96,7 +96,7 @@ class FakeEmbed:
 class FakeGraph:
     """A table of its own."""
 
-    async def known(self, ontology: int, epoch: int, text: str) -> Sequence[Known]:
+    async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
         return ()
 
     async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:

@@ -36,8 +36,8 @@ def list_ontologies(name: str | None, *, all: bool, names: Sequence[str], owner:
     return verb("list_ontologies", rows, name=name, all=all, names=list(names), owner=owner)
 
 
-def set_ontology(name: str, state: str | None, description: str | None, *, by: str) -> Verb[Row | None]:
-    return verb("set_ontology", first, name=name, state=state, description=description, by=by)
+def set_ontology(name: str, state: str | None, description: str | None, *, by: str) -> Verb[Any]:
+    return verb("set_ontology", scalar, name=name, state=state, description=description, by=by)
 
 
 def take_ontology(name: str) -> Verb[Row | None]:

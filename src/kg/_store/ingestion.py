@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from kg._store.documents import _json, first
-from kg._store.verb import Row, Verb, nothing, scalar, verb
+from kg._store.documents import _json
+from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 from kg.parts import Vector
 
 
@@ -89,9 +89,14 @@ def add_source(
     )  # fmt: skip
 
 
-def space_of(model: str, dimensions: int) -> Verb[Row | None]:
-    """(id, dimensions) of the space of this model's vectors."""
-    return verb("space_of", first, model=model, dimensions=dimensions)
+def known_concepts(
+    ontology: int, epoch: int, model: str, vectors: Sequence[Vector], *, each: int, limit: int, least: float
+) -> Verb[list[Row]]:
+    """(label, description) of the nearest, best first."""
+    return verb(
+        "known_concepts", rows, ontology=ontology, epoch=epoch, model=model, vectors=[literal(one) for one in vectors], each=each,
+        limit=limit, least=least,
+    )  # fmt: skip
 
 
 def add_passages(

@@ -71,8 +71,8 @@ class DocumentRoutes:
         request: Request,
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
     ) -> Any:
-        """Takes a document: a form with a `file`, JSON with a `text` or a `url`, or bare bytes with the other fields in the address.
-        The same content in one ontology is one document: it is answered as it is, with 200. `estimate` only tells what it would
+        """Takes a document: a form with a `file`, JSON with a `text` or a `url`, or bare bytes with the other fields in the
+        address. The same content in one ontology is one document: it is answered as it is, with 200. `estimate` only tells what it would
         cost. The same Idempotency-Key with the same request gets the same answer."""
         came = await incoming.read(request)
         if not Reach.of(who, WRITE).may_add_to(came.wish.ontology):
@@ -119,7 +119,8 @@ class DocumentRoutes:
         return await self.documents.show(document_id, Reach.of(who, READ))
 
     async def text(self, who: Who, document_id: Id, start: Place = None, finish: Place = None) -> PlainTextResponse:
-        """The text that was found in it, or the characters from `start` to `finish`: what offsets of passages and quotes count in."""
+        """The text that was found in it, or the characters from `start` to `finish`: what
+        offsets of passages and quotes count in."""
         await self.documents.show(document_id, Reach.of(who, READ))
         return PlainTextResponse((await self.documents.text(document_id))[start:finish])
 
@@ -151,5 +152,3 @@ async def _new(owner: str, came: Incoming) -> New:
 def _answer(status: int, taken: Taken | Estimated) -> JSONResponse:
     headers = {"Location": f"/documents/{taken.document.id}"} if isinstance(taken, Taken) else {}
     return JSONResponse(jsonable_encoder(taken), status, headers)
-
-

@@ -27,7 +27,9 @@ class Wish(Body):
 
     ontology: Annotated[str, Field(min_length=1, max_length=100, description="made if there is none")] = "default"
     name: Annotated[str, Field(max_length=500, description="shown in lists; never a path")] = ""
-    key: Annotated[str, Field(min_length=1, max_length=2000, description="new content under a known key is a new version")] | None = None
+    key: (
+        Annotated[str, Field(min_length=1, max_length=2000, description="new content under a known key is a new version")] | None
+    ) = None
     force: Annotated[bool, Field(description="a new version, everything done again, though the content is known")] = False
     ask: Annotated[bool, Field(description="stop for an approval, whatever it costs")] = False
     graph: Annotated[bool, Field(description="off: embedded into a collection, without a graph")] = True
@@ -76,19 +78,23 @@ async def _form(request: Request) -> Incoming:
         form = await request.form(max_files=1, max_fields=_FIELDS, max_part_size=_FIELD_SIZE)
     except MultiPartException as error:
         raise InvalidDocument(f"the form cannot be read: {error.message}", field="file") from None
-    async with form:
+    try:
         file = form.get("file")
         if not isinstance(file, UploadFile):
             raise InvalidDocument("file: the form has no file in the field `file`", field="file")
         wish = _checked(Wish, {name: value for name, value in form.items() if name != "file"})
         return Incoming(wish, await file.read(), name=file.filename or "", media_type=file.content_type or "")
+    finally:
+        await form.close()
 
 
 async def _json(request: Request) -> Incoming:
     try:
         said = json.loads(await request.body())
     except (ValueError, RecursionError):
-        raise InvalidDocument("the body is no JSON; a document's bytes are sent with their own Content-Type, or as a form") from None
+        raise InvalidDocument(
+            "the body is no JSON; a document's bytes are sent with their own Content-Type, or as a form"
+        ) from None
     told = _checked(Told, said)
     if (told.text is None) == (told.url is None):
         raise InvalidDocument("expected a text or a url, one of the two", field="text")

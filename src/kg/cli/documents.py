@@ -10,7 +10,8 @@ from lanework.cli.output import Column
 Record = Mapping[str, Any]
 FINAL = ("completed", "partial", "failed", "cancelled")
 COLOURS = {
-    "completed": "green", "partial": "yellow", "failed": "red", "cancelled": "yellow", "processing": "cyan", "awaiting_approval": "yellow",
+    "completed": "green", "partial": "yellow", "failed": "red", "cancelled": "yellow", "processing": "cyan",
+    "awaiting_approval": "yellow",
 }  # fmt: skip
 
 

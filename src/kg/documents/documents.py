@@ -9,13 +9,13 @@ from typing import Any, Protocol
 
 from kg._store import documents as store
 from kg._store.ingestion import list_sources
+from kg._store.reading import use_space
 from kg._store.transaction import Transaction, once
 from kg.access.reach import EVERYTHING, Reach
 from kg.documents.document import FINAL, Accepted, Document, New, checked_key, shown_name
 from kg.errors import DocumentNotFound, InvalidDocument, NotRetryable, OntologyFrozen, SameContent
 from kg.ingest.pipeline import Pipeline
 from kg.ingest.reading import pieces
-from kg.ingest.run import space_of
 from kg.jobs.ingestion import cost
 from kg.ontologies.ontologies import hold
 from lanework import Estimate, Lanework
@@ -175,7 +175,7 @@ class Documents:
     async def delete(self, id: int, *, by: str) -> None:
         """Its job is told to stop; what only it supported leaves the graph; whatever its job still writes is refused."""
         pipeline = self._pipeline()
-        space = await space_of(self._work, pipeline.embed)
+        space = await self._work._arun(use_space(pipeline.embed.name, pipeline.embed.dimensions))
 
         async def within(vectors: Any, tx: Transaction) -> None:
             held = await tx.run(store.hold_document(id))

@@ -237,3 +237,22 @@ def _hashes(chunks: Sequence[Chunk]) -> tuple[list[bytes], list[int]]:
         copies.append(seen[hashes[-1]])
         seen[hashes[-1]] += 1
     return hashes, copies
+
+
+# -- chunks that go ------------------------------------------------------------------------------------------------------------
+
+
+async def prepare_sources(work: Lanework, sources: Sequence[int], space: int) -> list[Meaning]:
+    """What must be embedded before these sources can go."""
+    return await _next_meanings(work, sources, space)
+
+
+async def remove_sources(
+    conn: Any, ontology: int, sources: Sequence[int], vectors: Vectors, space: int, *, job: int | None = None
+) -> Removed:
+    """These chunks, and what they alone supported; their document stays."""
+    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    removed = await _remove(conn, change, sources)
+    if change:
+        await arun(conn, store.next_epoch(ontology, change.epoch, "chunks removed", actor="", job=job, sources=len(sources)))
+    return removed

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from kg.parts import Chunker, Embed, Extraction, Extractor, Known, Parsed, Usage
+from kg.parts import Chunker, Embed, Extraction, Extractor, Known, Parsed, Usage, Vector
 
 T = TypeVar("T")
 Parse = Callable[[bytes, str, str], Awaitable[Parsed]]
@@ -20,7 +20,9 @@ class Graph(Protocol):
     """What is made of chunks beyond their text. Models are asked before a transaction, never in one: `storing` and `dropping`
     find the vectors that are needed and call `act` with them, again if others have changed the graph meanwhile."""
 
-    async def known(self, ontology: int, epoch: int, text: str) -> Sequence[Known]: ...
+    async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
+        """Concepts near these vectors, as of an epoch, for the extractor."""
+        ...
 
     async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T: ...
 

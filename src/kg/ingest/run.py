@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from kg._store import ingestion as store
 from kg._store.ingestion import Source
+from kg._store.reading import use_space
 from kg._store.transaction import Block, fenced
 from kg._store.verb import Verb
 from kg.documents.document import Options
@@ -16,7 +17,7 @@ from kg.ingest.answers import StoredEmbed, StoredExtractor
 from kg.ingest.arrangement import Arrangement, arrange
 from kg.ingest.pipeline import Pipeline
 from kg.ingest.reading import Piece, Reader, Subject, Superseded
-from kg.parts import Embed, Extraction, Vector
+from kg.parts import Extraction, Known, Vector
 from lanework import Context, Fail, ItemError, Lanework
 from lanework.errors import ClaimLost, JobStopped
 from lanework.outcomes import Finished
@@ -36,14 +37,6 @@ async def subject_of(work: Lanework, document: int, version: int) -> Subject:
         id, version, ontology, name, media_type, bytes(hash), options.graph, options.collection or ontology_name, options.ask,
         bool(stored.get("force")), epoch,
     )  # fmt: skip
-
-
-async def space_of(work: Lanework, embed: Embed) -> int:
-    row = await work._arun(store.space_of(embed.name, embed.dimensions))
-    assert row is not None
-    if row[1] != embed.dimensions:
-        raise ValueError(f"vectors of {embed.name} had {row[1]} dimensions and now have {embed.dimensions}")
-    return int(row[0])
 
 
 class Run:
@@ -73,7 +66,7 @@ class Run:
     async def _arrange(self, pieces: Sequence[Piece]) -> Arrangement:
         """In every attempt: what the one before has stored is there, and is not done again."""
         subject, graph = self._subject, self._pipeline.graph
-        self._space = await space_of(self._work, self._embed)
+        self._space = await self._work._arun(use_space(self._embed.name, self._embed.dimensions))
 
         async def within(tx: Block, vectors: Any) -> Arrangement:
             ontology = await self._claim(tx)
@@ -133,12 +126,9 @@ class Run:
     async def _one(self, alike: list[Piece]) -> None:
         """Chunks with the same text are read once."""
         subject, graph, text = self._subject, self._pipeline.graph, alike[0].chunk.text
-        extraction = Extraction()
-        if subject.graph:
-            known = await graph.known(subject.ontology, self._epoch, text)
-            extraction = await self._extractor.extract(text, known)
         passages = self._pipeline.passages(text, 0)
         vectors = (await self._embed.embed([one for _, _, one in passages])).vectors
+        extraction = await self._extract(text, vectors) if subject.graph else Extraction()
         self._unread -= len(alike)
         for piece in alike:
             within = partial(self._store, piece, extraction, list(zip(passages, vectors, strict=True)))
@@ -147,6 +137,13 @@ class Run:
                 await (graph.storing(self._embed, subject.ontology, self._space, extraction, act) if subject.graph else act({}))
             self._done += 1
             self._tell()
+
+    async def _extract(self, text: str, vectors: Sequence[Vector]) -> Extraction:
+        """The extractor sees the ontology as it was when the document's work began, whoever else has written since."""
+        known: Sequence[Known] = ()
+        if getattr(self._pipeline.extractor, "sees_known", True):
+            known = await self._pipeline.graph.known(self._subject.ontology, self._epoch, self._embed.name, vectors)
+        return await self._extractor.extract(text, known)
 
     async def _store(
         self,

@@ -82,7 +82,8 @@ class Ontologies:
     async def change(self, name: str, *, state: str | None = None, description: str | None = None, by: str) -> Ontology:
         if state is not None and state not in STATES:
             raise InvalidOntology(f"state: expected one of {', '.join(STATES)}, got {state!r}", field="state")
-        if await self._work._arun(store.set_ontology(name, state, description, by=by)) is None:
+        verb = store.set_ontology(name, state, description, by=by)
+        if await once(self._work, lambda tx: tx.run(verb)) is None:
             raise OntologyNotFound(f"there is no ontology {name!r}")
         return await self.show(name)
 

@@ -31,15 +31,32 @@ create table kg.epochs (
     primary key (ontology_id, epoch)
 );
 
--- Adds a row to the history of an ontology's graph, and answers the new epoch.
+-- Adds a row to the history of an ontology's graph, under the lock of whoever writes it, and answers the new epoch.
 create function kg.next_epoch(p_ontology bigint, p_kind text, p_actor text, p_job bigint default null, p_detail jsonb default null)
 returns bigint language plpgsql volatile as $$
 declare
     v_epoch bigint;
 begin
+    perform pg_advisory_xact_lock(hashtextextended('kg.ontology', p_ontology));
     update kg.ontologies set epoch = epoch + 1 where id = p_ontology returning epoch into v_epoch;
     insert into kg.epochs (ontology_id, epoch, kind, actor, job_id, detail) values (p_ontology, v_epoch, p_kind, p_actor, p_job, p_detail);
     return v_epoch;
+end $$;
+
+-- Answers null if there is none of this name. A null leaves a thing as it is. Whoever is accepting a document into it (and so holds its
+-- row) is done before it is frozen.
+create function kg.set_ontology(p_name text, p_state text, p_description text, p_by text) returns bigint
+language plpgsql volatile as $$
+declare
+    o kg.ontologies%rowtype;
+begin
+    select * into o from kg.ontologies where name = p_name for update;
+    if not found then return null; end if;
+    update kg.ontologies set state = coalesce(p_state, state), description = coalesce(p_description, description) where id = o.id;
+    perform kg.next_epoch(o.id, 'ontology.set', p_by, null, jsonb_build_object('state', coalesce(p_state, o.state)));
+    perform lanework.audit(p_by, 'ontology.set', 'ontology:' || p_name, jsonb_build_object('state', o.state, 'description', o.description),
+        jsonb_build_object('state', coalesce(p_state, o.state), 'description', coalesce(p_description, o.description)));
+    return o.id;
 end $$;
 
 -- Bytes by their SHA-256: what came in, and the text that was found in it. A document can be run again for as long as it is there, so

@@ -41,7 +41,9 @@ class Thing:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", nargs="+", metavar="FILE|DIR|URL|-", help="files, folders with all below them, addresses, or - for stdin")
+    parser.add_argument(
+        "what", nargs="+", metavar="FILE|DIR|URL|-", help="files, folders with all below them, addresses, or - for stdin"
+    )
     parser.add_argument("--ontology", default="default", help="made if there is none (default: default)")
     parser.add_argument("--name", help="how lists call it; for a single document")
     parser.add_argument("--estimate", action="store_true", help="only tell what it would cost")
@@ -92,7 +94,11 @@ def _fields(options: argparse.Namespace) -> dict[str, Any]:
         "ontology": options.ontology, "estimate": options.estimate, "ask": options.ask, "force": options.force,
         "graph": not options.no_graph,
     }  # fmt: skip
-    return fields | ({"name": options.name} if options.name else {}) | ({"collection": options.collection} if options.collection else {})
+    return (
+        fields
+        | ({"name": options.name} if options.name else {})
+        | ({"collection": options.collection} if options.collection else {})
+    )
 
 
 def _send(thing: Thing, fields: dict[str, Any]) -> dict[str, Any]:
