@@ -28,7 +28,9 @@ class KgSettings(Loaded):
     chunk_words: int = setting(1000, "KG_CHUNK_WORDS", "words of a chunk; 0.8 to 1.5 of it", low=20, high=100_000)
     document_limit: int = setting(50_000_000, "KG_DOCUMENT_LIMIT", "largest document", unit="bytes", low=1)
     fetch_allow: str = setting(
-        "", "KG_FETCH_ALLOW", "hosts that may be fetched although they are not public, `host` or `host:port`, with commas between them"
+        "",
+        "KG_FETCH_ALLOW",
+        "hosts that may be fetched although they are not public, `host` or `host:port`, with commas between them",
     )
     fetch_timeout: float = setting(60.0, "KG_FETCH_TIMEOUT", "limit of fetching one address, redirects included", unit="s", low=0.1)
     parse_cpu: int = setting(60, "KG_PARSE_CPU", "processor time that reading a document may take", unit="s", low=1)
