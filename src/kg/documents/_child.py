@@ -1,8 +1,8 @@
 """The process that reads one document: `python -P -m kg.documents._child <parent's pid> <cpu s> <memory bytes>`.
 
-Limits itself before it sees a byte of the document. Takes an order on stdin (a line of JSON, then the document), answers on stdout (a
-line of JSON, then the text), ends. Imports what its parser needs and nothing else. The answer is data and never unpickled:
-whoever takes over this process has gained a process that can lie about one document.
+Limits itself before it sees a byte of the document. Takes an order on stdin (a line of JSON, then the document), answers on
+stdout (a line of JSON, then the text), ends. Imports what its parser needs and nothing else. The answer is data and never
+unpickled: whoever takes over this process has gained a process that can lie about one document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _FILES = 64
-_NETWORK = frozenset({"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind"})
+_NETWORK = frozenset(
+    {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.sendmsg", "socket.bind"}
+)
 
 
 def main() -> None:
@@ -93,7 +95,7 @@ def _parser(order: dict[str, Any]) -> Any:
         module, _, name = order["own"].partition(":")
         return getattr(import_module(module), name)()
     import base64  # noqa: PLC0415
-    import pickle  # noqa: PLC0415, S403 - from our parent
+    import pickle  # noqa: PLC0415
 
     sys.path[:] = order["path"]
     if order["main"]:

@@ -86,7 +86,9 @@ async def _ask(order: bytes, data: bytes, called: str, limits: ParseLimits) -> t
 
 async def _start(limits: ParseLimits) -> Process:
     # no variables of ours: a parser has no business with passwords
-    environment = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "HOME")}
+    environment = {
+        name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "TMPDIR", "HOME")
+    }
     return await asyncio.create_subprocess_exec(
         sys.executable, "-P", "-m", "kg.documents._child", str(os.getpid()), str(limits.cpu), str(limits.memory),
         stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, start_new_session=True, limit=_HEAD,
@@ -132,7 +134,9 @@ def _death(code: int, called: str, limits: ParseLimits) -> Exception:
         return ParserKilled(f"{called!r}: the process that read it was ended from outside ({signal.Signals(-code).name})")
     if code < 0:
         how = f"signal {-code} ({signal.Signals(-code).name})" if -code in set(signal.Signals) else f"signal {-code}"
-        return Unreadable(f"{called!r}: its parser crashed with {how}: it is damaged, or needs more than {megabytes} MiB", reason="crash")
+        return Unreadable(
+            f"{called!r}: its parser crashed with {how}: it is damaged, or needs more than {megabytes} MiB", reason="crash"
+        )
     return Unreadable(f"{called!r}: its parser ended without an answer (exit code {code})", reason="crash")
 
 

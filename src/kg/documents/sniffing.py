@@ -38,7 +38,9 @@ _ZIPPED = (
     (b"mimetypeapplication/epub+zip", "application/epub+zip"),
     (b"mimetypeapplication/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
 )
-_HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
 #: Types whose content has no mark of its own: their name decides.
 _TEXTS = frozenset({TEXT, MARKDOWN, HTML})
 _VAGUE = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download", TEXT})

@@ -11,8 +11,9 @@ from lanework.errors import ConfigError
 
 
 class WordChunker:
-    """Chunks of about `target` words, `least` to `most` of it, of which `overlap` words stand in the chunk before too. No chunk has more than
-    `characters` characters, whatever a word is. Cut at a heading or paragraph, then sentence, then pause, then hard."""
+    """Chunks of about `target` words, `least` to `most` of it, of which `overlap` words stand in the chunk before too. No
+    chunk has more than `characters` characters, whatever a word is. Cut at a heading or paragraph, then sentence, then
+    pause, then hard."""
 
     def __init__(
         self, target: int = 1000, *, least: float = 0.8, most: float = 1.5, overlap: int = 200, characters: int = 12_000

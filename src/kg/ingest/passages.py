@@ -8,8 +8,8 @@ LONGEST = 950
 
 
 def passages(text: str, start: int = 0, *, longest: int = LONGEST) -> list[tuple[int, int, str]]:
-    """(start, finish, text) of each, in characters of the document in which `text` begins at `start`. Cut at paragraphs and sentences where
-    they are; space at the edges belongs to none."""
+    """(start, finish, text) of each, in characters of the document in which `text` begins at `start`. Cut at paragraphs
+    and sentences where they are; space at the edges belongs to none."""
     found: list[tuple[int, int, str]] = []
     place, end = 0, len(text.rstrip())
     while place < end:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 #: Chinese, Japanese, Korean: no spaces between words.
-CJK = "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003fffd"
+CJK = (
+    "\u1100-\u11ff\u2e80-\u2fdf\u3040-\u30ff\u3130-\u318f\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    "\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003fffd"
+)
 #: Two CJK characters are a word; so is what stands between spaces, by forty characters: a line without spaces is not one word.
 WORD = rf"(?:[{CJK}]{{1,2}}+|[^\s{CJK}]{{1,40}}+)"
 words = re.compile(WORD)
@@ -21,24 +23,18 @@ SPACE = re.compile(r"\s++")
 SEAMS = (BLOCK, SENTENCE, PAUSE, SPACE)
 
 
-def last(text: str, low: int, high: int, seams: tuple[re.Pattern[str], ...] = SEAMS) -> int:
+def last(text: str, low: int, high: int) -> int:
     """The last cut of the best kind in (low, high], else `high`."""
-    return _best(text, low, high, seams, lambda place: -place)
+    return max(_best(text, low, high, SEAMS), default=high)
 
 
 def nearest(text: str, low: int, high: int, wanted: int, seams: tuple[re.Pattern[str], ...] = SEAMS) -> int:
     """The cut of the best kind in (low, high] that is nearest to `wanted`, else `wanted` itself."""
-    found = _best(text, low, high, seams, lambda place: abs(place - wanted), none=-1)
-    return found if found >= 0 else wanted
+    return min(_best(text, low, high, seams), key=lambda place: abs(place - wanted), default=wanted)
 
 
-def _best(
-    text: str, low: int, high: int, seams: tuple[re.Pattern[str], ...], cost: Callable[[int], int], none: int | None = None
-) -> int:
-    for seam in seams:
-        if places := ends(seam, text, low, high):
-            return min(places, key=cost)
-    return high if none is None else none
+def _best(text: str, low: int, high: int, seams: tuple[re.Pattern[str], ...]) -> list[int]:
+    return next((places for seam in seams if (places := ends(seam, text, low, high))), [])
 
 
 def ends(seam: re.Pattern[str], text: str, low: int, high: int) -> list[int]:

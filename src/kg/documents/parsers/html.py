@@ -11,17 +11,24 @@ from kg.errors import Unreadable
 from kg.parts import Parsed
 
 _OUT = frozenset(
-    "script style noscript template svg math iframe object embed canvas audio video map select button input textarea "
-    "datalist dialog nav head".split()
-)
+    {
+        "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "embed", "canvas", "audio", "video", "map",
+        "select", "button", "input", "textarea", "datalist", "dialog", "nav", "head",
+    }
+)  # fmt: skip
 _ROLES_OUT = frozenset({"navigation", "banner", "contentinfo", "search", "menu", "menubar", "toolbar", "dialog", "alertdialog"})
 _BLOCKS = frozenset(
-    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 "
-    "header hgroup hr html legend li main ol p pre section summary table tbody tfoot thead tr ul".split()
-)
+    {
+        "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt", "fieldset",
+        "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hgroup", "hr", "html", "legend",
+        "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul",
+    }
+)  # fmt: skip
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 #: Ends that may be left out do not count: a list of ten thousand `<li>` is flat.
-_TAG = re.compile(r"<(/?)(?!(?:p|li|dt|dd|t[rdh]|thead|tbody|tfoot|option|br|hr|img|input|meta|link|col|wbr|area|source|base)\b)[a-zA-Z]")
+_TAG = re.compile(
+    r"<(/?)(?!(?:p|li|dt|dd|t[rdh]|thead|tbody|tfoot|option|br|hr|img|input|meta|link|col|wbr|area|source|base)\b)[a-zA-Z]"
+)
 #: The parser's time grows with the square of the depth: at this one it is a second.
 DEEPEST = 20_000
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
@@ -177,4 +184,8 @@ class _Page:
         said = node.attributes
         if not said:
             return False
-        return said.get("role") in _ROLES_OUT or said.get("aria-hidden") == "true" or ("hidden" in said and said["hidden"] != "until-found")
+        return (
+            said.get("role") in _ROLES_OUT
+            or said.get("aria-hidden") == "true"
+            or ("hidden" in said and said["hidden"] != "until-found")
+        )

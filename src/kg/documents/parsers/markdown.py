@@ -66,16 +66,22 @@ def _lines(text: str) -> tuple[list[str], str]:
         if was or fence:
             lines.append(line)
             continue
-        underline = _UNDERLINE.match(line)
-        before = lines[-1] if lines else ""
-        if underline and before.strip() and not _BLOCK.match(before) and (len(lines) < 2 or not lines[-2].strip()):
-            level = "#" if underline[1][0] == "=" else "##"
-            lines[-1] = f"{level} {before.strip()}"
-            line = ""
-        lines.append(line)
-        if not title and (heading := _HEADING.match(lines[-2] if underline and len(lines) > 1 else line)):
+        if underline := _underlined(line, lines):
+            lines[-1] = f"{'#' if underline == '=' else '##'} {lines[-1].strip()}"
+            lines.append("")
+        else:
+            lines.append(line)
+        if not title and (heading := _HEADING.match(lines[-2] if underline else line)):
             title = heading[2]
     return lines, title
+
+
+def _underlined(line: str, before: list[str]) -> str:
+    """`=` or `-` of a line that makes a heading of the one above it."""
+    found = _UNDERLINE.match(line)
+    if not found or not before or not before[-1].strip() or _BLOCK.match(before[-1]):
+        return ""
+    return found[1][0] if len(before) < 2 or not before[-2].strip() else ""
 
 
 def _fence_after(line: str, fence: str) -> str:

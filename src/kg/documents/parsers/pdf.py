@@ -28,18 +28,23 @@ class PdfParser:
         count = len(document)
         if count > MOST_PAGES:
             raise TooLarge(f"it has {count:,} pages; {MOST_PAGES:,} are allowed")
-        pages, empty, broken = [], [], []
+        pages: list[str] = []
+        empty: list[int] = []
+        broken: list[int] = []
         for number in range(count):
             try:
                 text = _page(document, number)
             except pdfium.PdfiumError:
                 broken.append(number + 1)
                 continue
-            (pages if text else empty).append(text or number + 1)
+            if text:
+                pages.append(text)
+            else:
+                empty.append(number + 1)
         if not pages:
             raise Unreadable(_nothing(count, broken), reason="damaged" if broken and not empty else "no_text")
         title = clean(str(document.get_metadata_dict().get("Title") or "")).strip()[:500]
-        return Parsed(clean("\n\n".join(map(str, pages))), title, {"pages": count}, tuple(_warnings(count, empty, broken)))
+        return Parsed(clean("\n\n".join(pages)), title, {"pages": count}, tuple(_warnings(count, empty, broken)))
 
 
 def _open(data: bytes) -> pdfium.PdfDocument:
