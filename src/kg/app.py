@@ -38,6 +38,7 @@ from kg.documents.sniffing import sniff
 from kg.graph.reader import Reader
 from kg.jobs import ingestion
 from kg.ontologies.ontologies import Ontologies
+from kg.parts import Embed
 from lanework import Lanework
 from lanework.api import Routes, install, make_router, routes_of
 from lanework.errors import ConfigError, DatabaseUnavailable
@@ -92,8 +93,10 @@ async def _prepare(work: Lanework) -> None:
         pause = min(pause * 2, 5.0)
 
 
-def make_api(settings: KgSettings | None = None, work: Lanework = work, parts: Composition | None = None) -> FastAPI:
-    """`parts`: models and pipeline; those of the settings unless given."""
+def make_api(
+    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, parts: Composition | None = None
+) -> FastAPI:
+    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches."""
     settings = settings or KgSettings.load()
     parts = parts or Composition(settings, work)
     if ingestion.NAME not in work.handlers:
@@ -117,7 +120,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work, parts: C
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
-    Query(Reader(work, parts.models.embed)).add_to(routes)
+    Query(Reader(work, embed or parts.searching)).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)
     OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from functools import cached_property, partial
 
 from kg.config import KgSettings
 from kg.documents.limits import ParseLimits
 from kg.documents.parsing import parse
+from kg.errors import ModelMissing
 from kg.graph.growth import Growth
 from kg.ingest.chunker import WordChunker
 from kg.ingest.passages import passages
 from kg.ingest.pipeline import Pipeline
 from kg.models.models import Models
-from kg.parts import Usage
+from kg.parts import Embed, Usage
 from lanework import Lanework
+
+logger = logging.getLogger("kg")
 
 
 class Composition:
@@ -23,6 +27,15 @@ class Composition:
     @cached_property
     def models(self) -> Models:
         return Models.from_settings(self._settings, self._work)
+
+    @property
+    def searching(self) -> Embed | None:
+        """What makes the vectors of searches; None where its package is not installed: then they are by words alone."""
+        try:
+            return self.models.embed if self.models.embed.name else None
+        except ModelMissing as error:
+            logger.warning("searches are by words alone: %s", error)
+            return None
 
     @cached_property
     def pipeline(self) -> Pipeline:

@@ -15,6 +15,7 @@ from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
 from kg.ingest.pipeline import Act, Pipeline
 from kg.jobs import ingestion
+from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
 from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
 from lanework import Lanework
@@ -113,6 +114,15 @@ class FakeGraph:
 
     async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
         await conn.execute("delete from kg.sources where id = any (%s)", [list(sources)])
+
+
+class Parts:
+    """What `make_api` is given in the place of models and a pipeline that settings name."""
+
+    def __init__(self, chunks_at_once: int = 4) -> None:
+        self.extractor, self.embed, self.graph = FakeExtractor(), FakeEmbed(), FakeGraph()
+        self.models, self.searching = Models(self.embed, self.extractor), self.embed
+        self.pipeline = Pipeline(parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once)
 
 
 @dataclass

@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 
 from kg.documents.document import Options
 from kg.errors import InvalidDocument
@@ -76,8 +76,8 @@ async def read(request: Request) -> Incoming:
 async def _form(request: Request) -> Incoming:
     try:
         form = await request.form(max_files=1, max_fields=_FIELDS, max_part_size=_FIELD_SIZE)
-    except MultiPartException as error:
-        raise InvalidDocument(f"the form cannot be read: {error.message}", field="file") from None
+    except HTTPException as error:
+        raise InvalidDocument(f"the form cannot be read: {error.detail}", field="file") from None
     try:
         file = form.get("file")
         if not isinstance(file, UploadFile):

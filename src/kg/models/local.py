@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +40,16 @@ class Alone:
 
     def __init__(self, make: Callable[[], Any], name: str) -> None:
         self._make, self._thing = make, None
+        self._new: Any = None
+        self._making = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"kg-{name}")
+
+    def made(self) -> Any:
+        """As it is, loaded or not."""
+        with self._making:
+            if self._new is None:
+                self._new = self._make()
+        return self._new
 
     async def load(self) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._get)
@@ -47,7 +57,7 @@ class Alone:
     def _get(self) -> Any:
         """One thread: nobody makes it twice."""
         if self._thing is None:
-            thing = self._make()
+            thing = self.made()
             if (load := getattr(thing, "load", None)) is not None:
                 found = load()
                 if inspect.isawaitable(found):
@@ -78,9 +88,8 @@ class Local:
 
     @property
     def _ready(self) -> Any:
-        if self._loaded is None:
-            raise ModelMissing("the local model is not loaded yet; `await models.load()` comes first")
-        return self._loaded
+        """What it is called is known before it is loaded."""
+        return self._loaded or self._alone.made()
 
     async def _run(self, what: Callable[[Any], Coroutine[Any, Any, T]], purpose: str, tokens: int) -> T:
         if self._loaded is None:
@@ -120,6 +129,8 @@ async def _embedded(model: Embed, texts: Sequence[str]) -> Embedded:
 
 
 class OwnExtractor(Local):
+    sees_known = False
+
     def __init__(self, ledger: Ledger, make: Callable[[], Extractor] | None = None) -> None:
         super().__init__(ledger, make or partial(_found, EXTRACTOR), "extract")
 
