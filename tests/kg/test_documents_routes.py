@@ -77,7 +77,7 @@ def test_a_form_and_bare_bytes(docs: House) -> None:
         ({"files": {"other": ("a", b"b")}}, 422, "file"),
         ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 422, "no JSON"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422, "form"),
-        ({"content": b"\x89PNG\r\n\x1a\n\0\0", "headers": {"Content-Type": "image/png"}}, 415, "PNG"),
+        ({"content": b"\x89PNG\r\n\x1a\n\0\0", "headers": {"Content-Type": "image/png"}}, 415, "image/png"),
         ({"json": {"text": "x" * 20_001}}, 422, "20,001 bytes"),
         ({"content": b"x" * 100_000, "headers": {"Content-Type": "text/plain"}}, 413, "larger than"),
     ],
