@@ -214,7 +214,7 @@ async def paths(
         if not 1 <= value <= bound:
             raise InvalidQuery(f"{name}: expected 1 to {bound}, got {value}", field=name)
     if start == end:
-        raise InvalidQuery("to: both ends are the same concept; choose two", field="to")
+        raise InvalidQuery("end: both ends are the same concept; choose two", field="end")
     search, late = Search(run, wanted, ontologies), False
     try:
         async with asyncio.timeout(seconds):
