@@ -11,6 +11,11 @@ COMMANDS = {
     "up": "everything in one command: PostgreSQL, workers, HTTP",
     "serve": "HTTP only",
     "work": "workers only",
+    "search": "find concepts, or passages, by meaning and by words",
+    "related": "what is around a concept",
+    "path": "how two concepts are connected, step by step",
+    "show": "all about a concept: facts, quotes, relations",
+    "graph": "the graph as a file",
     "users": "list, add and change users",
     "tokens": "list, create and revoke API tokens",
     "roles": "list roles and what they allow",
@@ -25,6 +30,7 @@ GROUPS = {
         "link": "a link that logs a user in, once",
     },
     "tokens": {"list": "API tokens", "create": "create a token; its secret is shown once", "revoke": "revoke a token"},
+    "graph": {"export": "GraphML, JSON-LD, CSV or Cypher"},
     "admin": {"workers": "slots, lanes and active jobs; `workers lanes`: each lane's settings"},
     "audit": {"list": "what operators did, newest first", "verify": "check that no row was changed or taken out"},
 }
@@ -35,8 +41,8 @@ EPILOG = """exit codes:
   2  wrong usage or setting      5  no such thing
 
 The database is KG_DSN, else LANEWORK_DSN, else an embedded PostgreSQL in the
-folder LANEWORK_DATA. `kg admin` asks the server that KG_URL and KG_TOKEN name,
-else the one that `kg up` has started here."""
+folder LANEWORK_DATA. `kg admin` and what reads the graph ask the server that
+KG_URL and KG_TOKEN name, else the one that `kg up` has started here."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

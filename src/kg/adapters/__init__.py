@@ -1,0 +1,1 @@
+"""The platform for other people's code: its search as a retriever."""
