@@ -263,7 +263,7 @@ def test_outside_of_ones_ontologies_nothing_exists(place: Place) -> None:
         ("/query/search", {"query": "heart", "ontology": "medicine"}), ("/graph/export?ontology=medicine", None),
     ):  # fmt: skip
         assert place.ask(path, body, by="driver", status=404)["code"] == "KG-261"
-    resolved = place.ask("/query/connect", {"start": "heart", "end": ids["oil"]}, by="driver")["start"]
+    resolved = place.ask("/query/connect", {"start": "heart", "end": ids["engine"]}, by="driver")["start"]
     assert resolved["ontology"] == "cars"
     assert b"heart" not in place.ask("/graph/export", by="driver")
     assert place.ask(f"/query/concept/{ids['car']}", by="driver")["label"] == "car"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import httpx2
 
@@ -16,15 +18,35 @@ DEFAULT_URL = "http://127.0.0.1:8000"
 
 def ask(method: str, path: str, *, timeout: float = 30.0, plain: bool = False, **more: Any) -> Any:
     url, token = _where()
-    try:
+    with _reached(url):
         answer = httpx2.request(method, url + path, headers={"Authorization": f"Bearer {token}"}, timeout=timeout, **more)
+    if answer.is_success:
+        return answer.text if plain else answer.json() if answer.content else None
+    raise _error(answer)
+
+
+def fetch(path: str, into: BinaryIO, **more: Any) -> None:
+    """A file, as it comes."""
+    url, token = _where()
+    with (
+        _reached(url),
+        httpx2.stream("GET", url + path, headers={"Authorization": f"Bearer {token}"}, timeout=60, **more) as answer,
+    ):
+        if not answer.is_success:
+            answer.read()
+            raise _error(answer)
+        for piece in answer.iter_bytes():
+            into.write(piece)
+
+
+@contextmanager
+def _reached(url: str) -> Iterator[None]:
+    try:
+        yield
     except httpx2.InvalidURL:
         raise ConfigError(f"KG_URL: expected an address like {DEFAULT_URL}, got {url!r}") from None
     except httpx2.HTTPError as error:
         raise ServerAway(f"no server answers at {url} ({error}); start one with `kg up`, or say where it is with KG_URL") from None
-    if answer.is_success:
-        return answer.text if plain else answer.json() if answer.content else None
-    raise _error(answer)
 
 
 def _where() -> tuple[str, str]:

@@ -41,6 +41,7 @@ def sentence(text: str, begin: int, end: int) -> str:
     after = _END.search(text, max(end - 1, begin))
     last = after.start() if after else len(text)
     if last - first > LONGEST:
-        room = max(LONGEST - (end - begin), 0) // 2
-        first, last = max(first, begin - room), min(last, max(end, begin + LONGEST) + room, begin + LONGEST + room)
+        end = min(end, begin + LONGEST)
+        room = (LONGEST - (end - begin)) // 2
+        first, last = max(first, begin - room), min(last, end + room)
     return " ".join(text[first:last].split())

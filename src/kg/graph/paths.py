@@ -38,7 +38,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A relation on a path; `forward`: it leads from the stop before to the stop after."""
 
     relation_id: int
@@ -52,7 +52,7 @@ class Step:
 @dataclass(frozen=True, slots=True)
 class Path:
     stops: list[Stop]
-    steps: list[Step]
+    steps: list[PathStep]
     confidence: float
 
 
@@ -214,7 +214,7 @@ async def paths(
         if not 1 <= value <= bound:
             raise InvalidQuery(f"{name}: expected 1 to {bound}, got {value}", field=name)
     if start == end:
-        raise InvalidQuery("to: both ends are the same concept; choose two", field="to")
+        raise InvalidQuery("end: both ends are the same concept; choose two", field="end")
     search, late = Search(run, wanted, ontologies), False
     try:
         async with asyncio.timeout(seconds):
@@ -235,7 +235,7 @@ async def _told(run: Run, map: Map, found: Sequence[tuple[int, ...]]) -> list[Pa
     for path in found:
         if all(id in stops for id in path):  # one may have gone meanwhile
             steps = [
-                Step(edge.id, edge.type, edge.tier, edge.confidence, edge.from_id == one, quotes.get(edge.id))
+                PathStep(edge.id, edge.type, edge.tier, edge.confidence, edge.from_id == one, quotes.get(edge.id))
                 for one, edge in zip(path, map.along(path), strict=False)
             ]
             told.append(Path([stops[id] for id in path], steps, map.confidence(path)))

@@ -107,7 +107,7 @@ $$;
 -- walk past the others' rows for it.
 create function kg.find_near(p_table text, p_model text, p_vector text, p_ontologies bigint[], p_limit int, p_ef int)
 returns table (id bigint, score real)
-language plpgsql volatile as $$
+language plpgsql volatile set enable_seqscan = off as $$
 declare
     s kg.spaces%rowtype;
     v_near text;
@@ -141,7 +141,7 @@ end $$;
 -- the rarer ones (below 1). Concepts whose label is the query, or begins with it, come before (from 2).
 create function kg.find_text(p_table text, p_query text, p_ontologies bigint[], p_limit int)
 returns table (id bigint, score real)
-language plpgsql volatile as $$
+language plpgsql volatile set enable_seqscan = off as $$
 declare
     v_all tsquery := websearch_to_tsquery('english', p_query);
     v_here text := case when p_ontologies is null then '' else 'and ontology_id = any ($2)' end;
@@ -225,7 +225,7 @@ $$;
 -- The nearest items of a collection; as above.
 create function kg.near_items(p_collection text, p_model text, p_vector text, p_limit int)
 returns table (id text, score real)
-language plpgsql volatile as $$
+language plpgsql volatile set enable_seqscan = off as $$
 declare
     s kg.spaces%rowtype;
     v_near text;
