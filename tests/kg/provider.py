@@ -101,7 +101,7 @@ class Counts:
     gone: int = 0  # callers who left before their answer
     paths: dict[str, int] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
-    tokens_in: int = 0  # of good answers
+    tokens_in: int = 0  # of all answers that were made, whether or not they arrived: what is on the bill
     tokens_out: int = 0
     busy: float = 0.0  # seconds, summed over the calls under way
     span: float = 0.0  # seconds from the first call's start to the last one's end
@@ -329,7 +329,7 @@ class Server:
             headers.get("x-api-key"),
             headers.get("authorization", "").removeprefix("Bearer "),
         ):
-            return await self._refuse(writer, 401, None)
+            return await self._refuse(writer, 401, None, f"Incorrect API key provided: {headers.get('authorization')}")
         if fault is not None and fault.fault in STATUS:
             return await self._refuse(writer, int(fault.fault), fault.retry_after)
         name = fault.fault if fault else ""
@@ -362,6 +362,8 @@ class Server:
         else:
             value = chat_completion(request, name) if path == "/v1/chat/completions" else anthropic_message(request, name)
         usage = value.pop("usage") if name == "no_usage" else value.get("usage", {})
+        self.counts.tokens_in += int(usage.get("prompt_tokens", usage.get("input_tokens", 0)))
+        self.counts.tokens_out += int(usage.get("completion_tokens", usage.get("output_tokens", 0)))
         if name == "html":
             return await self.respond(writer, 200, b"<html><body>Bad gateway, said politely</body></html>", kind="text/html")
         if name == "garbage":
@@ -382,8 +384,6 @@ class Server:
         else:
             await self.respond(writer, 200, value)
         self.counts.ok += 1
-        self.counts.tokens_in += int(usage.get("prompt_tokens", usage.get("input_tokens", 0)))
-        self.counts.tokens_out += int(usage.get("completion_tokens", usage.get("output_tokens", 0)))
         if request.get("stream"):
             raise Gone  # the end of the connection is the end of the stream
         return None

@@ -7,7 +7,8 @@ import json
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
@@ -188,7 +189,7 @@ def test_a_date_to_wait_for(provider: Provider) -> None:
 def test_no_credit_is_not_a_pause() -> None:
     class NoCredit(Exception):
         status_code = 429
-        body = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
+        body: ClassVar = {"code": "insufficient_quota", "message": "You exceeded your current quota"}
 
     assert isinstance(meaning(NoCredit(), "openai", str), ModelDenied)
 
@@ -218,13 +219,8 @@ def test_a_parameter_that_a_server_does_not_know() -> None:
                 raise ModelRejected(f"unknown {name}", field=name)
         raise ModelRefusal("enough")
 
-    class Fake:
-        class chat:
-            class completions:
-                pass
-
-    setattr(Fake.chat.completions, "create", staticmethod(create))
-    chat._client.get = lambda: Fake  # type: ignore[method-assign]
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    chat._client.get = lambda: client  # type: ignore[method-assign]
     with pytest.raises(ModelRefusal):
         run(chat.chat(ASKED, schema=SCHEMA))
     assert [sorted(one.keys() & {"max_tokens", "max_completion_tokens", "temperature"}) for one in asked] == [

@@ -112,8 +112,8 @@ class Reading:
 
     def _ground(self, instances: dict[tuple[str, int], Instance]) -> None:
         """A concept without a quote stands on its own name in the text, or on nothing."""
-        for key in self._concepts.keys() - {instance.concept_key for instance in instances.values()}:
-            label = self._concepts[key].label
+        quoted = {instance.concept_key for instance in instances.values()}
+        for key, label in [(one.key, one.label) for one in self._concepts.values() if one.key not in quoted]:
             place = self._quotes.find(label) or self._by_case(label)
             if place is None:
                 del self._concepts[key]

@@ -72,6 +72,7 @@ class Limits:
     tokens: int = 0
     timeout: float = 120.0
     retries: int = 5
+    base: float = 0.5  # seconds before the first of them; each next one twice as long
 
 
 class _For(NamedTuple):
@@ -116,10 +117,7 @@ class Calls:
                 self._throttle.went_well()
                 return value, spent + one.usage
             except ModelThrottled as error:
-                if not one.sent:
-                    raise
-                await self._throttle.refused(error, one.begun)
-                if time.monotonic() + (error.retry_after or 0.0) > patience:
+                if not one.sent or time.monotonic() + (error.retry_after or 0.0) > patience:
                     raise
             except ModelError as error:
                 spent += one.usage
@@ -132,10 +130,9 @@ class Calls:
         """A job may wait for as long as it may run; nobody else longer than for an answer."""
         return math.inf if inside.get() is not None else time.monotonic() + self.limits.timeout
 
-    @staticmethod
-    def _delay(error: ModelError, tries: int) -> float:
+    def _delay(self, error: ModelError, tries: int) -> float:
         told: float | None = getattr(error, "retry_after", None)
-        return backoff(tries, 0.5, cap=LONGEST_WAIT_S) if told is None else told
+        return backoff(tries, self.limits.base, cap=LONGEST_WAIT_S) if told is None else told
 
     async def close(self) -> None:
         """What calls have left to be written."""
@@ -163,11 +160,8 @@ class _Once(Generic[T]):
         try:
             got = await self._limited()
         except BaseException as error:
-            found = meaning(error, calls.provider, calls._work.secrets.mask) if isinstance(error, Exception) else error
-            await self._account(money, found)
-            if found is error or not self.sent:  # what went wrong before the call is not the provider's
-                raise
-            raise found from error
+            await self._account(money, error)
+            raise
         self.usage = call.price.of(got.tokens_in, got.tokens_out)
         try:
             call.check(got.value)
@@ -178,19 +172,29 @@ class _Once(Generic[T]):
         return got.value
 
     async def _limited(self) -> Got[T]:
-        calls, call = self._calls, self._call
+        calls = self._calls
         wait = None if self._context is not None else calls.limits.timeout
         permit = await self._permit(wait)
         try:
             await calls._rate.atake(self._tokens(), wait=wait)
             self.begun, self.sent = time.monotonic(), True
-            async with asyncio.timeout(calls.limits.timeout):
-                return await call.ask()
+            return await self._ask()
         except PermitBusy as error:
             raise ModelThrottled(f"{calls.provider} is called as often as it may be: {error}", retry_after=1.0) from error
         finally:
             self.seconds = time.monotonic() - self.begun
             await permit.__aexit__(None, None, None)
+
+    async def _ask(self) -> Got[T]:
+        calls = self._calls
+        try:
+            async with asyncio.timeout(calls.limits.timeout):
+                return await self._call.ask()
+        except Exception as error:
+            found = meaning(error, calls.provider, calls._work.secrets.mask)
+            if isinstance(found, ModelThrottled):  # before the next one has the permit: it must not call into the pause
+                await calls._throttle.refused(found, self.begun)
+            raise found from error
 
     async def _permit(self, wait: float | None) -> Permit:
         calls = self._calls

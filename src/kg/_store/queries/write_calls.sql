@@ -1,4 +1,5 @@
--- What a job's calls cost is added up beside its estimate, in the same transaction.
+-- The tokens of a job's calls are added up beside its estimate, in the same transaction. Its money is already there: the reservations
+-- have told it.
 with told as materialized (
     select * from unnest(
         %(calls)s::uuid[], %(jobs)s::bigint[], %(owners)s::text[], %(providers)s::text[], %(models)s::text[], %(purposes)s::text[],
@@ -10,5 +11,5 @@ written as (
     select * from told
     on conflict (call) do nothing
 )
-select lanework.spend(t.job_id, 'model-' || t.call, t.cost::numeric, 'USD', t.tokens_in + t.tokens_out, 1)
-from told t where t.job_id is not null and (t.cost > 0 or t.tokens_in + t.tokens_out > 0)
+select lanework.spend(t.job_id, 'model-' || t.call, 0, 'USD', t.tokens_in + t.tokens_out, 1)
+from told t where t.job_id is not null and t.tokens_in + t.tokens_out > 0
