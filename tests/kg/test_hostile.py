@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ def word() -> bytes:
 
 
 #: Media type, how it is made, and what is said about it.
-BOMBS = {
+BOMBS: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "docx: says it unpacks to 4 GB": (DOCX, lambda: files.with_false_size(word(), files.DOCUMENT, 0xFFFFFFF0), "unpacks to"),
     "docx: one part a thousand times": (
         DOCX, lambda: files.with_repeated_entry(files.word_with(b" " * 1_000_000), files.DOCUMENT, 1000), "unpacks to 1,001,",
