@@ -46,6 +46,8 @@ OUTPUT = {
     r"in this order: wednesday, monday, tuesday\n"
     r"during the backup: approved\nada everything.drain everything\nada operation.start operation\nada job.priority job\n"
     r"ada everything.resume everything\n",
+    "own_parser.py": r"people \{'rows': 2\}\n0-63: name: Ada Lovelace; born: 1815; known for: the first program\.\n"
+    r"63-125: name: Grace Hopper; .*\nKG-211 'empty\.csv': there are no rows in it\n",
     "own_executor.py": r"hill\.png\nlake\.png\n",
     "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
     "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",

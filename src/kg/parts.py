@@ -33,7 +33,8 @@ class Parsed:
 class Parser(Protocol):
     """Runs in a child process with a time and a memory limit; raises `kg.errors.Unreadable` with what is wrong."""
 
-    media_types: Sequence[str]
+    @property
+    def media_types(self) -> Sequence[str]: ...
 
     def parse(self, data: bytes, name: str) -> Parsed: ...
 

@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kg.documents.parsers import register
 from kg.errors import Unreadable
 from kg.parts import Parsed
 
@@ -119,3 +120,10 @@ class OddParser:
 
     def lists_environment(self, data: bytes) -> str:
         return "\n".join(os.environ)
+
+
+PARSER = OddParser("obeys", media_types=("application/x-point",))
+
+
+def add_parser() -> None:
+    register(OddParser("obeys", media_types=("application/x-called",)), suffixes=[".called"])

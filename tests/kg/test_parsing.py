@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from lanework.retries import classify, judge
 from tests.kg.odd_parsers import ODD, OddParser
 
 LIMITS = ParseLimits(cpu=20, wall=60, memory=256 << 20, size=1_000_000, characters=1_000_000)
+EXAMPLES = Path(__file__).parents[2] / "examples"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of the Linux kernel")
 
 
@@ -240,3 +242,24 @@ def test_it_works_from_a_thread() -> None:
     thread.start()
     thread.join(60)
     assert found[0].text == "data"
+
+
+def test_parsers_of_other_packages(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    points = [
+        EntryPoint("odd", "tests.kg.odd_parsers:PARSER", parsers.GROUP),
+        EntryPoint("csv", "tests.kg.odd_parsers:add_parser", parsers.GROUP),
+        EntryPoint("bad", "tests.kg.no_such:PARSER", parsers.GROUP),
+    ]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [one for one in points if one.group == group])
+    monkeypatch.setattr(parsers, "_loaded", False)
+    assert {"application/x-point", "application/x-called"} <= set(parsers.media_types())
+    assert parsers.suffixes()[".called"] == "application/x-called"
+    assert "the parser bad of tests.kg.no_such:PARSER cannot be used" in caplog.text
+    assert asyncio.run(parse(b"hello", "application/x-point", "a", limits=LIMITS)).text == "hello"
+
+
+def test_a_module_in_kg_imports() -> None:
+    script = "import kg.app\nfrom kg.documents.sniffing import sniff\nprint(sniff(b'a,b', 'x.csv'))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(EXAMPLES)]), "KG_IMPORTS": "own_parser"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "text/csv\n"

@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import unquote
 
 import httpx2
@@ -31,9 +32,17 @@ _HEADERS = {
     "accept": "text/html, application/xhtml+xml, application/pdf, text/markdown, text/plain, */*;q=0.5",
     "accept-encoding": "identity",  # what is packed can unpack to anything
 }
+#: Of each part; the whole has the fetcher's.
+_TIMEOUT = httpx2.Timeout(15.0)
 _ODD = re.compile(r"[\x00-\x20\x7f\\]")
 _FILENAME = re.compile(r"filename=\"?([^\";]{1,300})", re.IGNORECASE)
 _FILENAME_8 = re.compile(r"filename\*=utf-8''([^;]{1,900})", re.IGNORECASE)
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Made once: reading all roots takes longer than a page."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,9 @@ class Fetcher:
         timeout: float = 60.0,
         allow: str = "",
         resolve: Resolve = resolve,
-        verify: ssl.SSLContext | bool = True,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        self._size, self._timeout, self._resolve, self._verify = size, timeout, resolve, verify
+        self._size, self._timeout, self._resolve, self._tls = size, timeout, resolve, tls
         self._allow = frozenset(one.strip().lower() for one in allow.split(",") if one.strip())
 
     @classmethod
@@ -118,14 +127,12 @@ class Fetcher:
         raise FetchFailed(f"more than {MOST_REDIRECTS} redirects, the last to {url!r}", error_class="permanent")
 
     async def _get(self, place: Place) -> Fetched | str:
-        """The document, or where it has moved to."""
-        async with httpx2.AsyncClient(
-            trust_env=False, follow_redirects=False, verify=self._verify, headers=_HEADERS, timeout=httpx2.Timeout(15.0)
-        ) as client:
-            problem: Exception | None = None
+        """The document, or where it has moved to. By the bare transport: a client would read cookies and redirects on its own."""
+        problem: Exception | None = None
+        async with httpx2.AsyncHTTPTransport(verify=self._tls or _tls(), trust_env=False) as transport:
             for address in place.addresses[:3]:
                 try:
-                    return await self._ask(client, place, address)
+                    return await self._ask(transport, place, address)
                 except httpx2.ConnectError as error:
                     problem = error
                 except (httpx2.HTTPError, httpx2.InvalidURL) as error:
@@ -133,14 +140,16 @@ class Fetcher:
                     break
         raise FetchFailed(f"{str(place.url)!r}: {type(problem).__name__}: {problem}") from problem
 
-    async def _ask(self, client: httpx2.AsyncClient, place: Place, address: str) -> Fetched | str:
-        pinned = place.url.copy_with(host=address, port=place.port)
-        usual = place.port == _PORTS[place.url.scheme]
+    async def _ask(self, transport: httpx2.AsyncHTTPTransport, place: Place, address: str) -> Fetched | str:
         host = f"[{place.host}]" if ":" in place.host else place.host
-        request = client.build_request(
-            "GET", pinned, headers={"host": host if usual else f"{host}:{place.port}"}, extensions={"sni_hostname": place.host}
+        request = httpx2.Request(
+            "GET",
+            place.url.copy_with(host=address, port=place.port),
+            headers={**_HEADERS, "host": host if place.port == _PORTS[place.url.scheme] else f"{host}:{place.port}"},
+            extensions={"sni_hostname": place.host, "timeout": _TIMEOUT.as_dict()},
         )
-        answer = await client.send(request, stream=True)
+        answer = await transport.handle_async_request(request)
+        answer.request = request
         try:
             return await self._taken(answer, place)
         finally:
@@ -188,8 +197,8 @@ def parse_url(url: str) -> httpx2.URL:
         raise AddressRefused(f"{url[:200]!r} is no address: {error}") from None
     if parsed.scheme not in _PORTS:
         raise AddressRefused(f"only http and https are fetched, not {parsed.scheme or 'nothing'!r}: {url[:200]!r}")
-    if not parsed.raw_host:
-        raise AddressRefused(f"{url[:200]!r} names no host")
+    if not parsed.raw_host or b"%" in parsed.raw_host or not 0 < (parsed.port or 80) < 65_536:
+        raise AddressRefused(f"{url[:200]!r} names no host, or no port that there is")
     if parsed.userinfo or "@" in url.partition("://")[2].partition("/")[0]:
         raise AddressRefused("an address with a user or password in it is not fetched")
     return parsed

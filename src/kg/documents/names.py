@@ -13,9 +13,9 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 def safe_name(name: str, *, fallback: str = "document") -> str:
     """The last part of a path or address, on one line, at most 200 characters; its suffix is kept."""
     last = re.split(r"[/\\]", name[-10_000:])[-1]
-    shown = "".join(one for one in last if unicodedata.category(one) not in _HIDDEN)
-    shown = " ".join(shown.split()).strip(". ") if set(shown) <= {".", " "} else " ".join(shown.split())
-    return _shortened(shown) or fallback
+    shown = "".join(" " if one.isspace() else one for one in last if one.isspace() or unicodedata.category(one) not in _HIDDEN)
+    shown = " ".join(shown.split())
+    return _shortened(shown) if shown.strip(". ") else fallback
 
 
 def suffix_of(name: str) -> str:

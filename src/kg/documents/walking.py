@@ -14,7 +14,7 @@ _SKIPPED = frozenset({"CVS", "_darcs", "node_modules", "__pycache__"})
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Files of types that are read here, in the order of their paths. Hidden files and folders are left out; links are
+    """Files of types that are read here, by name, those of a folder before its folders. What is hidden is left out; links are
     followed to files in the same folder only, never to folders; a file that is found twice is told once."""
     root = folder.resolve(strict=True)
     known = parsers.suffixes()

@@ -14,12 +14,13 @@ WORD = rf"(?:[{CJK}]{{1,2}}+|[^\s{CJK}]{{1,40}}+)"
 words = re.compile(WORD)
 
 #: Behind empty lines, and before a heading. Cuts are at the end of a match.
-BLOCK = re.compile(r"\n(?:(?:[ \t]*+\n)++|(?=#{1,6} ))")
+BLOCK = re.compile(r"\n(?:(?:[ \t]*+\n)++|(?=#{1,6}+ ))")
 #: Behind a sentence and its space, where no small letter follows; behind a line.
 SENTENCE = re.compile(r"[.!?…][\"'”’»)\]]*+\s++(?=[^a-zß-öø-ÿ])|[。！？．｡][」』”’）]*+\s*+|\n++")
 PAUSE = re.compile(r"[,;:—–]\s++|[、，；：]\s*+")
 SPACE = re.compile(r"\s++")
 
+LONGEST_HEADING = 300
 SEAMS = (BLOCK, SENTENCE, PAUSE, SPACE)
 
 
@@ -39,4 +40,15 @@ def _best(text: str, low: int, high: int, seams: tuple[re.Pattern[str], ...]) ->
 
 def ends(seam: re.Pattern[str], text: str, low: int, high: int) -> list[int]:
     """Cuts of one kind in (low, high]. A seam that the window's end divides is cut there: it is space on both sides."""
-    return [place for found in seam.finditer(text, low, high) if low < (place := found.end()) <= high]
+    return [
+        place
+        for found in seam.finditer(text, low, high)
+        if low < (place := found.end()) <= high and not _below_heading(text, found)
+    ]
+
+
+def _below_heading(text: str, found: re.Match[str]) -> bool:
+    """A heading stays with what it is the heading of."""
+    if (line := text.find("\n", found.start(), found.end())) < 0 or text.startswith("#", found.end()):
+        return False
+    return text.startswith("#", text.rfind("\n", max(0, line - LONGEST_HEADING), line) + 1)

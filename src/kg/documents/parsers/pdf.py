@@ -55,7 +55,7 @@ def _open(data: bytes) -> pdfium.PdfDocument:
             raise Unreadable("it is encrypted: a password is needed to read it", reason="encrypted") from None
         if error.err_code == raw.FPDF_ERR_SECURITY:
             raise Unreadable("it is encrypted in a way that is not known here", reason="encrypted") from None
-        raise Unreadable(f"it is no PDF, or a damaged one: {error}") from None
+        raise Unreadable("it is no PDF, or a damaged one") from None
 
 
 def _page(document: pdfium.PdfDocument, number: int) -> str:
@@ -87,7 +87,7 @@ def _nothing(count: int, broken: list[int]) -> str:
         return "it has no pages"
     if broken:
         return f"none of its {count:,} pages can be read"
-    return f"there is no text on its {count:,} pages: they are scanned images, which need a text recognition first"
+    return f"there is no text on any of its pages ({count:,}): they are scanned images, which need a text recognition first"
 
 
 def _warnings(count: int, empty: list[int], broken: list[int]) -> list[str]:
