@@ -9,7 +9,9 @@ KgError
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
 ├── ServerAway         KG-120   the command line finds no server
-└── Refused            KG-121   the server said no to the command line
+├── Refused            KG-121   the server said no to the command line
+├── ModelFiles         KG-240   a local model's files are missing, changed or of no use
+└── EvaluationData     KG-241   the data to measure with cannot be read
 """
 
 from __future__ import annotations
@@ -73,3 +75,13 @@ class ServerAway(KgError):
 
 class Refused(KgError):
     code = "KG-121"
+
+
+class ModelFiles(KgError):
+    code = "KG-240"
+    exit_code = 2
+
+
+class EvaluationData(KgError):
+    code = "KG-241"
+    exit_code = 2
