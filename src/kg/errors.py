@@ -34,6 +34,8 @@ KgError
 │   ├── ModelTruncated KG-227   the answer was cut off at its limit
 │   ├── ModelRefusal   KG-228   the model does not want to answer
 │   └── Unextractable  KG-229   no usable answer for a chunk, with one repair
+├── ModelFiles         KG-240   a local model's files are missing, changed or of no use
+├── EvaluationData     KG-241   the data to measure with cannot be read
 ├── Unprepared         KG-250   the graph changed meanwhile: some names need another vector first
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
 ├── InvalidDecision    KG-253   these two cannot be decided like this
@@ -310,6 +312,16 @@ class Unextractable(ModelError):
     code = "KG-229"
     error_class = "permanent"
     outcome = "unusable"
+
+
+class ModelFiles(KgError):
+    code = "KG-240"
+    exit_code = 2
+
+
+class EvaluationData(KgError):
+    code = "KG-241"
+    exit_code = 2
 
 
 class Unprepared(KgError):

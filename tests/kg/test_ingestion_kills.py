@@ -53,7 +53,7 @@ def texts(count: int) -> list[str]:
 def worker(dsn: str, server: provider.Provider, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("KG_", "LANEWORK_"))}
     environment = {
-        **ours, **SCALE, "KG_DSN": dsn, "LANEWORK_DSN": dsn, "KG_CHAT": "openai:fake", "KG_EMBED": "openai:fake", "KG_OPENAI_KEY": "k-1",
+        **ours, **SCALE, "KG_DSN": dsn, "LANEWORK_DSN": dsn, "KG_CHAT": "openai:fake", "KG_EMBED": "openai:fake", "KG_OPENAI_KEY": "key-for-tests",
         "KG_OPENAI_URL": server.openai, "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     with log.open("ab") as out:
@@ -83,7 +83,7 @@ class Place:
         self.conn = psycopg.connect(dsn, autocommit=True)
         work = Lanework(dsn)
         work.lane("interactive", max_slots=4, poll_interval_ms=100)
-        settings = KgSettings.load(chat="openai:fake", embed="openai:fake", openai_key="k-1", openai_url=server.openai)
+        settings = KgSettings.load(chat="openai:fake", embed="openai:fake", openai_key="key-for-tests", openai_url=server.openai)
         parts = Composition(settings, work)
         job = ingestion.declare(work, lambda: parts.pipeline)
         self.documents = Documents(work, job, lambda: parts.pipeline, sniff=sniff, size_limit=10_000_000)
@@ -147,7 +147,13 @@ class Place:
         }  # fmt: skip
 
 
-def _killed(place: Place, documents: int, kills: int, log: Path) -> None:
+def _killed(dsn: str, server: provider.Provider, documents: int, kills: int, log: Path) -> None:
+    place = Place(dsn, server)
+    with place.conn, place.work:
+        _kill(place, documents, kills, log)
+
+
+def _kill(place: Place, documents: int, kills: int, log: Path) -> None:
     found, dice = texts(documents), random.Random(11)
     with worker(place.dsn, place.server, log):
         place.submit("calm", found)
@@ -182,11 +188,11 @@ def _killed(place: Place, documents: int, kills: int, log: Path) -> None:
 
 def test_kills_in_the_middle_of_documents(database: str, tmp_path: Path) -> None:
     with provider.started() as server:
-        _killed(Place(database, server), documents=9, kills=2, log=tmp_path / "worker.log")
+        _killed(database, server, documents=9, kills=2, log=tmp_path / "worker.log")
 
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
 def test_many_kills_in_the_middle_of_fifty_documents(database: str, tmp_path: Path) -> None:
     with provider.started() as server:
-        _killed(Place(database, server), documents=50, kills=8, log=tmp_path / "worker.log")
+        _killed(database, server, documents=50, kills=8, log=tmp_path / "worker.log")
