@@ -118,8 +118,9 @@ class Place:
         return {"extract": 0, "embed": 0} | dict(self.rows(query))
 
     def paid(self) -> dict[str, int]:
-        paths = self.server.counts().paths
-        return {"extract": paths.get("/v1/chat/completions", 0), "embed": paths.get("/v1/embeddings", 0)}
+        """Without those by which a worker that starts finds out how long vectors are."""
+        paths, starting = self.server.counts().paths, self.one("select count(*) from kg.model_calls where job_id is null")
+        return {"extract": paths.get("/v1/chat/completions", 0), "embed": paths.get("/v1/embeddings", 0) - starting}
 
     def graph(self, ontology: str) -> dict[str, Any]:
         """As it is seen, without numbers that depend on the order in which rows came."""
