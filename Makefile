@@ -23,13 +23,16 @@ POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/te
   tests/processes/test_lanes.py tests/processes/test_pooler.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench chaos clean
+.PHONY: help demo tour test check bench chaos clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
 	  printf '  make %-7s %s\n' "$$name" "$$what"; done
 
-demo: $(READY) ## a short tour in the terminal: lanes, live progress, a worker killed and its job picked up again
+demo: $(READY) ## the platform on Lanework's own manual: documents in, searches and a path with their evidence
+	@$(PY) -m kg.demo $(ARGS)
+
+tour: $(READY) ## a short tour of the engine: lanes, live progress, a worker killed and its job picked up again
 	@$(PY) -m lanework.demo $(ARGS)
 
 test: $(READY) ## the tests on the embedded PostgreSQL 18, their core on Debian's 15 where it is installed

@@ -37,6 +37,7 @@ from kg.documents.documents import Documents
 from kg.documents.sniffing import sniff
 from kg.graph.reader import Reader
 from kg.jobs import ingestion
+from kg.logs import quiet
 from kg.ontologies.ontologies import Ontologies
 from kg.parts import Embed
 from lanework import Lanework
@@ -65,6 +66,7 @@ def make_work(settings: KgSettings | None = None) -> Lanework:
     return work
 
 
+quiet()
 work = make_work()
 
 

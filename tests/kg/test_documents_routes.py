@@ -51,7 +51,11 @@ def test_from_text_to_done(docs: House) -> None:
 
 def test_a_form_and_bare_bytes(docs: House) -> None:
     form = docs.ask(
-        "contributor", "POST", "/ingest", files={"file": ("../../a.md", b"# One\n\ntext")}, data={"ontology": "manual", "force": "false"}
+        "contributor",
+        "POST",
+        "/ingest",
+        files={"file": ("../../a.md", b"# One\n\ntext")},
+        data={"ontology": "manual", "force": "false"},
     )
     assert form.status_code == 202, form.text
     assert (form.json()["document"]["name"], form.json()["document"]["media_type"]) == ("a.md", "text/markdown")
@@ -115,7 +119,9 @@ def test_outside_of_a_scope_nothing_is_found(docs: House) -> None:
     theirs = put(docs).json()["document"]["id"]
     other = put(docs, text="Other.", ontology="secret").json()["document"]["id"]
     own = put(docs, "mine", "My own.").json()["document"]["id"]
-    seen = {role: [one["id"] for one in docs.ask(role, "GET", "/documents").json()["documents"]] for role in ("mine", "manual_only")}
+    seen = {
+        role: [one["id"] for one in docs.ask(role, "GET", "/documents").json()["documents"]] for role in ("mine", "manual_only")
+    }
     assert seen == {"mine": [own], "manual_only": [own, theirs]}
     for role, hidden in (("mine", theirs), ("mine", other), ("manual_only", other)):
         for method, path in (("GET", ""), ("GET", "/text"), ("DELETE", ""), ("POST", "/retry")):

@@ -32,7 +32,18 @@ from tests.processes.harness import SCALE
 
 pytestmark = pytest.mark.processes
 ROOT = Path(__file__).parents[2]
-NAMES = "Ada Byron,Charles Babbage,Grace Hopper,Alan Turing,London,Vienna,Analytical Engine,Bletchley Park,Kurt Gödel,Princeton".split(",")
+NAMES = [
+    "Ada Byron",
+    "Charles Babbage",
+    "Grace Hopper",
+    "Alan Turing",
+    "London",
+    "Vienna",
+    "Analytical Engine",
+    "Bletchley Park",
+    "Kurt Gödel",
+    "Princeton",
+]
 
 
 def texts(count: int) -> list[str]:

@@ -53,7 +53,8 @@ class _Screen:
     def tell(self, document: Record) -> None:
         self._wipe()
         status = document["processing_status"]
-        line = f"{pad(status.replace('_', ' '), 11)} {pad(clip(safe(document['name']), 36), 36)} {chunks(document) or '0'} chunks"
+        word = "to approve" if status == "awaiting_approval" else status
+        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {chunks(document) or '0'} chunks"
         sys.stdout.write(f"{paint(line, COLOURS.get(status, ''))}\n")
         if document["error"]:
             sys.stdout.write(f"{pad('', 12)}{safe(document['error'])}\n")
