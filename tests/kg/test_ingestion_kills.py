@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,8 @@ def texts(count: int) -> list[str]:
 def worker(dsn: str, server: provider.Provider, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("KG_", "LANEWORK_"))}
     environment = {
-        **ours, **SCALE, "KG_DSN": dsn, "LANEWORK_DSN": dsn, "KG_CHAT": "openai:fake", "KG_EMBED": "openai:fake", "KG_OPENAI_KEY": "key-for-tests",
+        **ours, **SCALE, "KG_DSN": dsn, "LANEWORK_DSN": dsn, "KG_CHAT": "openai:fake", "KG_EMBED": "openai:fake",
+        "KG_OPENAI_KEY": "key-for-tests",
         "KG_OPENAI_URL": server.openai, "PYTHONUNBUFFERED": "1",
     }  # fmt: skip
     with log.open("ab") as out:
@@ -138,13 +140,13 @@ class Place:
         return {
             "concepts": self.rows(
                 "select c.label, c.type, c.description, c.seen_count, array(select distinct a.form from kg.aliases a"
-                " where a.concept_id = c.id order by 1), c.embedding::text from kg.concepts c join kg.ontologies o on o.id = c.ontology_id"
-                " where o.name = %s order by 1, 2, 3", ontology,
+                " where a.concept_id = c.id order by 1), c.embedding::text from kg.concepts c"
+                " join kg.ontologies o on o.id = c.ontology_id where o.name = %s order by 1, 2, 3", ontology,
             ),
             "relations": self.rows(
-                "select f.label, t.label, r.type, r.tier, r.direction, round(r.confidence::numeric, 4), r.evidence from kg.relations r"
-                " join kg.concepts f on f.id = r.from_id join kg.concepts t on t.id = r.to_id join kg.ontologies o on o.id = r.ontology_id"
-                " where o.name = %s order by 1, 2, 3, 4, 5", ontology,
+                "select f.label, t.label, r.type, r.tier, r.direction, round(r.confidence::numeric, 4), r.evidence"
+                " from kg.relations r join kg.concepts f on f.id = r.from_id join kg.concepts t on t.id = r.to_id"
+                " join kg.ontologies o on o.id = r.ontology_id where o.name = %s order by 1, 2, 3, 4, 5", ontology,
             ),
             "instances": self.rows(
                 "select d.name, n.form, i.start, i.finish, i.quote from kg.instances i join kg.names n on n.id = i.name_id"
@@ -157,6 +159,10 @@ class Place:
                 " join kg.ontologies o on o.id = d.ontology_id where o.name = %s order by 1, 2, 3", ontology,
             ),
         }  # fmt: skip
+
+
+def _is_other(place: Place, pid: int) -> bool:
+    return place.worker_pid() != pid
 
 
 def _killed(dsn: str, server: provider.Provider, documents: int, kills: int, log: Path) -> None:
@@ -184,7 +190,7 @@ def _kill(place: Place, documents: int, kills: int, log: Path) -> None:
             lost = {kind: lost[kind] + gone[kind] for kind in lost}
             in_flight = max(in_flight, sum(gone.values()))
             os.kill(pid, signal.SIGKILL)
-            until(lambda pid=pid: place.worker_pid() != pid, "another worker")
+            until(partial(_is_other, place, pid), "another worker")
         until(lambda: place.done("killed") == documents, "the rest", 300)
     paid, stored = place.paid(), place.answers()
     assert {kind: paid[kind] - stored[kind] for kind in paid} == lost  # what was lost with the kills, and no more

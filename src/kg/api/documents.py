@@ -72,8 +72,8 @@ class DocumentRoutes:
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
     ) -> Any:
         """Takes a document: a form with a `file`, JSON with a `text` or a `url`, or bare bytes with the other fields in the
-        address. The same content in one ontology is one document: it is answered as it is, with 200. `estimate` only tells what it would
-        cost. The same Idempotency-Key with the same request gets the same answer."""
+        address. The same content in one ontology is one document: it is answered as it is, with 200. `estimate` only tells
+        what it would cost. The same Idempotency-Key with the same request gets the same answer."""
         came = await incoming.read(request)
         if not Reach.of(who, WRITE).may_add_to(came.wish.ontology):
             raise Forbidden(f"{WRITE} for the ontology {came.wish.ontology!r}")

@@ -66,9 +66,8 @@ def _show(url: str, pages: list[Path]) -> int:
     _say(f"The API is at {url}, with a token in {os.environ['LANEWORK_DATA']}/kg.json")
     if not sys.stdin.isatty():
         return 0
-    print(
-        f"In another terminal:\n  export LANEWORK_DATA={os.environ['LANEWORK_DATA']}\n  kg search 'your question'\nCtrl-C ends it."
-    )
+    print(f"In another terminal:\n  export LANEWORK_DATA={os.environ['LANEWORK_DATA']}")
+    print("  kg search 'your question'\nCtrl-C ends it.", flush=True)
     while True:
         time.sleep(3600)
 
@@ -128,6 +127,7 @@ def _folder(chosen: Path | None) -> Iterator[Path]:
         yield chosen.absolute()
         return
     folder = Path(tempfile.mkdtemp(prefix="kg-demo-"))
+    folder.chmod(0o711)  # as root the server runs as another user, who must get to his own folder in it
     try:
         yield folder / "data"
     finally:
