@@ -29,6 +29,7 @@ from kg.api.query import Query
 from kg.api.replays import Replays
 from kg.api.users import Users
 from kg.config import KgSettings
+from kg.graph.questions import Walk
 from kg.graph.reader import Reader
 from kg.parts import Embed
 from lanework import Lanework
@@ -79,8 +80,10 @@ async def _prepare(work: Lanework) -> None:
         pause = min(pause * 2, 5.0)
 
 
-def make_api(settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None) -> FastAPI:
-    """`embed` makes the vectors of searches."""
+def make_api(
+    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = None
+) -> FastAPI:
+    """`embed` makes the vectors of searches, `walk` lets the graph help with questions."""
     settings = settings or KgSettings.load()
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
@@ -97,7 +100,7 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work, embed: E
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
-    Query(Reader(work, embed)).add_to(routes)
+    Query(Reader(work, embed, walk)).add_to(routes)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     api.include_router(routes.router)
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))

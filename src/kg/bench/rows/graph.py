@@ -58,8 +58,8 @@ def measure(bench: Bench) -> list[Section]:
 def _texts(db: psycopg.Connection[Any], count: int) -> list[str]:
     """A word of a label and two of a description each."""
     rows = db.execute(
-        "select distinct split_part(label, ' ', 2) || ' ' || split_part(description, ' ', 3) || ' ' || split_part(description, ' ', 6)"
-        " || ' ' || split_part(label, ' ', 3) from kg.concepts where id %% 7 = 3 limit %s", [count],
+        "select distinct concat_ws(' ', split_part(label, ' ', 2), split_part(description, ' ', 3), split_part(description, ' ', 6)"
+        ", split_part(label, ' ', 3)) from kg.concepts where id %% 7 = 3 limit %s", [count],
     )  # fmt: skip
     return [str(text) for (text,) in rows]
 

@@ -22,7 +22,9 @@ COLUMNS: list[Column[Any]] = [
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words, or a question")
-    parser.add_argument("--mode", choices=("hybrid", "semantic", "text"), default="hybrid", help="(default: hybrid)")
+    parser.add_argument(
+        "--mode", choices=("hybrid", "semantic", "text", "graph"), default="hybrid", help="(default: hybrid); graph is for passages"
+    )
     parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
     parser.add_argument("--passages", action="store_true", help="passages of documents instead of concepts")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="(default: 10)")
