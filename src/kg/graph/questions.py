@@ -1,8 +1,8 @@
 """Passages for a question that needs more than one of them: by meaning and by words, and by what the graph leads to from there.
 
 From the passages that are found, and from concepts near the question, a walk goes over a bounded part of the graph: from a
-passage to the concepts in it, along relations, and from concepts to passages that speak of them. Where it often is, is a second
-ranking.
+passage to the concepts in it, along relations, and from concepts to passages that speak of them. Where it often is, comes
+first.
 """
 
 from __future__ import annotations
@@ -41,9 +41,8 @@ class Questions:
         seeds: dict[Place, float] = {("passage", id): score for id, score in first.items()}
         share = sum(seeds.values()) / max(sum(concepts.values()), 1e-9) / 2
         seeds |= {("concept", id): score * share for id, score in concepts.items()}
-        walked = self._walk(edges, seeds) if edges else {}
-        by_walk = sorted(((kind, id) for kind, id in walked if kind == "passage"), key=lambda one: (-walked[one], one[1]))
-        ranked = fused([list(first), [id for _, id in by_walk]])
+        walked = self._walk(edges, seeds) if edges else seeds
+        ranked = {id: walked[kind, id] for kind, id in sorted(walked, key=lambda one: (-walked[one], one[1])) if kind == "passage"}
         return await self._told(ranked, limit)
 
     async def _seeds(self, asked: Asked, ontologies: Sequence[int] | None) -> tuple[list[int], list[int], dict[int, float]]:
