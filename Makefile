@@ -44,8 +44,9 @@ check: $(READY) ## lint, format, types (strict, source and tests) and who may im
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
-bench: $(READY) ## measure the engine with its peers beside it (ARGS=--quick for under five minutes)
+bench: $(READY) ## measure the engine with its peers beside it, and the platform (ARGS=--quick for under ten minutes)
 	@$(VENV)/bin/lanework bench $(ARGS)
+	@$(VENV)/bin/kg bench $(ARGS)
 
 chaos: $(READY) ## the long fault-injection runs: kills, restarts, stopped processes
 	@LANEWORK_CHAOS=1 $(PY) -m pytest -m chaos --pg=$(PG) $(ARGS)

@@ -59,6 +59,7 @@ OUTPUT = {
     "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
     "provider_limit.py": r"answers: 45\nat once: 2\n",
+    "retriever.py": r"0\.8\d claims\.md: A claim that nobody renews .*\n0\.\d\d \w+\.md: .*\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
     "schedules.py": r"completed read a\.pdf\ncompleted read b\.pdf\nskipped condition said no\n"

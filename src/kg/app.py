@@ -35,6 +35,7 @@ from kg.composition import Composition
 from kg.config import KgSettings
 from kg.documents.documents import Documents
 from kg.documents.sniffing import sniff
+from kg.graph.questions import Walk
 from kg.graph.reader import Reader
 from kg.jobs import ingestion
 from kg.logs import quiet
@@ -96,9 +97,11 @@ async def _prepare(work: Lanework) -> None:
 
 
 def make_api(
-    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, parts: Composition | None = None
-) -> FastAPI:
-    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches."""
+    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = None,
+    parts: Composition | None = None,
+) -> FastAPI:  # fmt: skip
+    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches, `walk` lets the graph
+    help with questions."""
     settings = settings or KgSettings.load()
     parts = parts or Composition(settings, work)
     if ingestion.NAME not in work.handlers:
@@ -122,7 +125,7 @@ def make_api(
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
-    Query(Reader(work, embed or parts.searching)).add_to(routes)
+    Query(Reader(work, embed or parts.searching, walk)).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)
     OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)

@@ -71,7 +71,7 @@ async def _wait(what: Any) -> Any:
 @contextmanager
 def open_house(dsn: str, embed: Embed | None = None, *, parts: Any = None, **settings: Any) -> Iterator[House]:
     work = make_work(dsn)
-    api = make_api(KgSettings.load(**{"logins_per_minute": 1000, **settings}), work, embed, parts)
+    api = make_api(KgSettings.load(**{"logins_per_minute": 1000, **settings}), work, embed, parts=parts)
     with TestClient(api, raise_server_exceptions=False, base_url="http://testserver") as client:
         house = House(api, work, client)
         for role in ROLES:

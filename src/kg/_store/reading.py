@@ -117,3 +117,27 @@ def export_relations(ontology: int, after: int, limit: int) -> Verb[list[Row]]:
 
 def use_space(model: str, dimensions: int) -> Verb[Any]:
     return verb("use_space", lambda found: int(found[0][0]), model=model, dimensions=dimensions)
+
+
+def question_seeds(
+    model: str | None, vector: Vector, words: str, ontologies: Ontologies, depths: tuple[int, int]
+) -> Verb[list[Row]]:
+    """(near | words | concept, id, score): passages, and concepts by their vectors; `depths` of both."""
+    return verb(
+        "question_seeds", rows, model=model, vector=vector_text(vector), words=words, ontologies=_ids(ontologies), depth=depths[0],
+        concepts=depths[1], ef=EF_SEARCH,
+    )  # fmt: skip
+
+
+def passage_concepts(ids: Sequence[int], limit: int) -> Verb[list[Row]]:
+    """(passage, concept, how often it is named there)."""
+    return verb("passage_concepts", rows, ids=list(ids), limit=limit)
+
+
+def concept_passages(ids: Sequence[int], most: int, ontologies: Ontologies) -> Verb[list[Row]]:
+    """(concept, passage, how often), from the first `most` places of each concept."""
+    return verb("concept_passages", rows, ids=list(ids), most=most, ontologies=_ids(ontologies))
+
+
+def get_passages(ids: Sequence[int]) -> Verb[list[Row]]:
+    return verb("get_passages", rows, ids=list(ids))

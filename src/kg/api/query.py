@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Query as Parameter
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from kg.access.caller import Caller
+from kg.errors import InvalidQuery
 from kg.graph.concept import MOST as MOST_FACTS
 from kg.graph.concept import ConceptPage
 from kg.graph.exporting import FORMS, Format
@@ -16,7 +17,7 @@ from kg.graph.neighbourhood import MOST_HOPS, MOST_NODES, MOST_SECONDS, Budget, 
 from kg.graph.paths import MOST_HOPS as MOST_STEPS
 from kg.graph.paths import MOST_PATHS
 from kg.graph.reader import Connection, Hits, Passages, Reader
-from kg.graph.searching import LONGEST, MOST, Mode
+from kg.graph.searching import LONGEST, MOST, PassageMode
 from kg.graph.sight import Sight
 from kg.parts import Tier
 from lanework.api import Routes, Who
@@ -29,10 +30,11 @@ Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 class SearchQuery(Body):
-    """By meaning (`semantic`), by words (`text`), or both; for concepts, or for passages of documents."""
+    """By meaning (`semantic`), by words (`text`), or both; for concepts, or for passages of documents. Passages also by what the
+    `graph` leads to: for questions whose answer is in more than one of them."""
 
     query: Phrase
-    mode: Mode = "hybrid"
+    mode: PassageMode = "hybrid"
     what: Literal["concepts", "passages"] = "concepts"
     ontology: Ontology | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 10
@@ -80,8 +82,12 @@ class Query:
 
     async def search(self, who: Who, asked: SearchQuery) -> Hits | Passages:
         """Concepts with a sample of their evidence, or passages, the best first."""
-        ask = self.reader.search if asked.what == "concepts" else self.reader.passages
-        return await ask(asked.query, mode=asked.mode, ontology=asked.ontology, limit=asked.limit, sight=sight(who))
+        more: dict[str, Any] = {"ontology": asked.ontology, "limit": asked.limit, "sight": sight(who)}
+        if asked.what == "passages":
+            return await self.reader.passages(asked.query, mode=asked.mode, **more)
+        if asked.mode == "graph":
+            raise InvalidQuery("mode: graph is for passages; for concepts there are semantic, text and hybrid", field="mode")
+        return await self.reader.search(asked.query, mode=asked.mode, **more)
 
     async def related(self, who: Who, asked: RelatedQuery) -> Neighbourhood:
         """What is around a concept, within a budget; the surest first."""

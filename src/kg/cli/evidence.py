@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from lanework.cli.text import is_terminal, paint, safe
+from lanework.cli.text import clip, is_terminal, paint, safe
 
 Record = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def quoted(evidence: Record | None, indent: str = "    ") -> list[str]:
     if evidence is None:
         return []
     lines = wrapped(f"“{evidence['sentence']}”", indent)
-    return [*lines, paint(f"{indent}— {place(evidence)}", "dim")]
+    return [*lines, paint(clip(f"{indent}— {place(evidence)}", columns()), "dim")]
 
 
 def place(evidence: Record) -> str:

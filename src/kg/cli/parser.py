@@ -24,6 +24,7 @@ COMMANDS = {
     "roles": "list roles and what they allow",
     "audit": "the audit log",
     "admin": "workers and lanes of a running server, over HTTP",
+    "bench": "measure the platform",
 }
 GROUPS = {
     "docs": {

@@ -13,7 +13,8 @@ from kg.graph.exporting import Format, export
 from kg.graph.grounding import Stances
 from kg.graph.neighbourhood import Budget, Neighbourhood, Wanted, neighbourhood
 from kg.graph.paths import Path, paths
-from kg.graph.searching import Hit, Mode, Passage, Searching
+from kg.graph.questions import Questions, Walk
+from kg.graph.searching import Hit, Mode, Passage, PassageMode, Searching, checked
 from kg.graph.sight import EVERYTHING, Sight
 from kg.parts import Embed
 from lanework import Lanework
@@ -29,7 +30,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    mode: Mode
+    mode: PassageMode
     passages: list[Passage]
 
 
@@ -54,13 +55,14 @@ class Connection:
 
 
 class Reader:
-    """`embed` makes vectors of queries; without one, searches are by words alone."""
+    """`embed` makes vectors of queries; without one, searches are by words alone. `walk` is how the graph helps with questions."""
 
-    def __init__(self, work: Lanework, embed: Embed | None = None) -> None:
+    def __init__(self, work: Lanework, embed: Embed | None = None, walk: Walk | None = None) -> None:
         self._run = work._arun
         self._model = None if embed is None else embed.name
         self._searching = Searching(self._run, embed)
         self._stances = Stances(self._run, embed)
+        self._questions = None if walk is None else Questions(self._run, walk)
 
     async def search(
         self, query: str, *, mode: Mode = "hybrid", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
@@ -70,10 +72,14 @@ class Reader:
         return Hits(asked.mode, await self._searching.concepts(asked, await sight.within(self._run, ontology), limit))
 
     async def passages(
-        self, query: str, *, mode: Mode = "hybrid", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
+        self, query: str, *, mode: PassageMode = "hybrid", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
     ) -> Passages:
-        asked = await self._searching.asked(query, mode)
-        return Passages(asked.mode, await self._searching.passages(asked, await sight.within(self._run, ontology), limit))
+        """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage."""
+        asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
+        ontologies = await sight.within(self._run, ontology)
+        if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:
+            return Passages("graph", await self._questions.passages(asked, ontologies, checked(limit)))
+        return Passages(asked.mode, await self._searching.passages(asked, ontologies, limit))
 
     async def related(
         self, concept: int, *, hops: int = 2, budget: Budget | None = None, wanted: Wanted | None = None, sight: Sight = EVERYTHING

@@ -15,6 +15,7 @@ from kg.graph.sight import Run
 from kg.parts import Embed, Vector
 
 Mode = Literal["semantic", "text", "hybrid"]
+PassageMode = Literal["semantic", "text", "hybrid", "graph"]
 MODES: tuple[Mode, ...] = ("semantic", "text", "hybrid")
 MOST = 200
 LONGEST = 2000
@@ -107,9 +108,14 @@ class Searching:
         return [Passage(*row) for row in await self._run(self._verb("passages", asked, ontologies, limit))]
 
     def _verb(self, what: str, asked: Asked, ontologies: Sequence[int] | None, limit: int) -> Verb[list[Row]]:
-        if not 1 <= limit <= MOST:
-            raise InvalidQuery(f"limit: expected 1 to {MOST}, got {limit}", field="limit")
+        checked(limit)
         depth = limit if asked.mode != "hybrid" else max(limit, DEPTH)
         return store.search(
             what, model=asked.model, vector=asked.vector, words=asked.words, ontologies=ontologies, depth=depth, limit=limit
         )
+
+
+def checked(limit: int) -> int:
+    if not 1 <= limit <= MOST:
+        raise InvalidQuery(f"limit: expected 1 to {MOST}, got {limit}", field="limit")
+    return limit

@@ -149,6 +149,8 @@ declare
     v_like text := replace(replace(replace(lower(btrim(p_query)), '\', '\\'), '%', '\%'), '_', '\_') || '%';
     v_ids bigint[] := '{}';
     v_scores real[] := '{}';
+    v_lexemes text[];
+    v_common text[];
     v_word text;
     v_count int;
     v_words tsquery[] := '{}';
@@ -175,7 +177,14 @@ begin
         into v_ids, v_scores using v_all, p_ontologies, v_ids, v_scores, p_limit - cardinality(v_ids);
     end if;
     if cardinality(v_ids) < p_limit and p_query !~ '"|(^|\s)-' then
-        foreach v_word in array (tsvector_to_array(to_tsvector('english', p_query)))[:16] loop
+        v_lexemes := (tsvector_to_array(to_tsvector('english', p_query)))[:16];
+        -- the most common ones are known from statistics: to count them is what would cost most
+        select coalesce(array_agg(c.lexeme), '{}') into v_common
+        from pg_stats s cross join lateral unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as c (lexeme, share)
+        where s.schemaname = 'kg' and s.tablename = p_table and s.attname = 'words' and c.lexeme = any (v_lexemes)
+          and c.share * (select reltuples from pg_class where oid = ('kg.' || quote_ident(p_table))::regclass) > 500;
+        foreach v_word in array v_lexemes loop
+            continue when v_word = any (v_common);
             v_any := quote_literal(v_word)::tsquery;
             execute format('select count(*) from (select from kg.%I where words @@ $1 limit $2) few', p_table)
             into v_count using v_any, 501;
@@ -184,6 +193,9 @@ begin
                 v_weights := v_weights || ln(1 + 5000.0 / v_count)::real;
             end if;
         end loop;
+        if cardinality(v_words) = 0 then -- common words are better than none
+            select array_agg(quote_literal(word)::tsquery), array_agg(1.0::real) into v_words, v_weights from unnest(v_common) word;
+        end if;
     end if;
     if cardinality(v_words) > 0 then
         execute format(
@@ -200,8 +212,9 @@ begin
     return query select * from unnest(v_ids, v_scores);
 end $$;
 
--- Grounding: what the strongest relations that lead here say for (1) or against it (-1). Diversity: the mean distance between the
--- neighbours. Null where nothing can be said. Vectors have length one, so the mean over all pairs follows from their sum.
+-- Grounding: what the strongest relations that lead here say for (1) or against it (-1); most types (a part, a cause) say neither, and an
+-- embedder is not surer than that. Diversity: the mean distance between the neighbours. Null where nothing can be said. Vectors have
+-- length one, so the mean over all pairs follows from their sum.
 create function kg.measure(p_ids bigint[], p_model text)
 returns table (id bigint, grounding real, diversity real)
 language sql stable as $$
@@ -211,7 +224,7 @@ language sql stable as $$
     cross join lateral (
         select (sum(r.confidence * s.stance) / nullif(sum(r.confidence), 0))::real as grounding
         from (select type, confidence from kg.relations where to_id = one.id order by confidence desc, id limit 100) r
-        join kg.stances s on s.type = r.type and s.space = here.space) g
+        join kg.stances s on s.type = r.type and s.space = here.space and abs(s.stance) >= 0.6) g
     cross join lateral (
         select case when count(*) > 1 then
             least(greatest(1 + (count(*) + (sum(c.embedding) <#> sum(c.embedding))) / (count(*) * (count(*) - 1.0)), 0), 2) end::real as diversity

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kg.cli.evidence import number, place, quoted, wrapped
+from kg.cli.evidence import columns, number, place, quoted, wrapped
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, show, table, write
-from lanework.cli.text import paint, safe
+from lanework.cli.text import clip, paint, safe, width
 
 COLUMNS: list[Column[Any]] = [
     Column("ID", lambda it: it["id"], right=True),
@@ -22,7 +22,9 @@ COLUMNS: list[Column[Any]] = [
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words, or a question")
-    parser.add_argument("--mode", choices=("hybrid", "semantic", "text"), default="hybrid", help="(default: hybrid)")
+    parser.add_argument(
+        "--mode", choices=("hybrid", "semantic", "text", "graph"), default="hybrid", help="(default: hybrid); graph is for passages"
+    )
     parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
     parser.add_argument("--passages", action="store_true", help="passages of documents instead of concepts")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="(default: 10)")
@@ -52,6 +54,7 @@ def _concepts(found: list[Any]) -> list[str]:
 def _passages(found: list[Any]) -> list[str]:
     told: list[str] = []
     for one in found:
-        head = f"{paint(place(one), 'bold')}  {safe(one['title'])}  ({safe(one['ontology'])}, {one['score']:.3f})"
+        more = f"  ({safe(one['ontology'])}, {one['score']:.3f})"
+        head = paint(clip(place(one), columns() - width(more)), "bold") + more
         told += ([""] if told else []) + [head, *wrapped(one["text"], "  ")]
     return told

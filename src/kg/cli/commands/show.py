@@ -33,7 +33,8 @@ def _page(found: Any) -> list[str]:
     kind = f"{safe(found['type'])}, " if found["type"] else ""
     moved = f", formerly {found['moved_from']}" if found["moved_from"] else ""
     measured = {"grounding": found["grounding"], "diversity": found["diversity"]}
-    counts = [f"seen {found['seen_count']} times", *(f"{name} {number(it)}" for name, it in measured.items() if it is not None)]
+    seen = f"seen {found['seen_count']} time{'' if found['seen_count'] == 1 else 's'}"
+    counts = [seen, *(f"{name} {number(it)}" for name, it in measured.items() if it is not None)]
     lines = [
         f"{paint(safe(found['label']), 'bold')}  ({kind}{safe(found['ontology'])}, id {found['id']}{moved})",
         *wrapped(found["description"], "  "),
