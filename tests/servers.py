@@ -12,7 +12,7 @@ import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
@@ -30,6 +30,8 @@ from lanework._embedded.settings import Settings
 
 DEBIAN = Path("/usr/lib/postgresql")
 ALIVE = "alive.lock"
+MEMORY = Path("/dev/shm")
+ENOUGH = 6 << 30
 
 
 def majors_present() -> list[int]:
@@ -41,10 +43,25 @@ def programs(major: int) -> Binaries:
     return binaries.from_wheel() if major == 18 else Binaries(DEBIAN / str(major) / "bin", major)
 
 
+def _root() -> Path:
+    """Where the folders of servers are. Thousands of databases are copied and dropped: in memory, where there is enough of it, that
+    takes a fifth of the time."""
+    return MEMORY if _has_room(MEMORY) else Path(tempfile.gettempdir())
+
+
+def _has_room(folder: Path) -> bool:
+    try:
+        free = shutil.disk_usage(folder).free
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return os.access(folder, os.W_OK) and min(free, int(lines["MemAvailable"].split()[0]) * 1024) > ENOUGH
+    except (OSError, KeyError):
+        return False
+
+
 @contextmanager
 def data_folder() -> Iterator[Path]:
     """A temporary folder that the server's account can enter when the tests run as root. pytest's `tmp_path` is not."""
-    folder = Path(tempfile.mkdtemp(prefix="lw-"))
+    folder = Path(tempfile.mkdtemp(prefix="lw-", dir=_root()))
     folder.chmod(0o711)
     with FileLock(folder / "new.lock") as alive:
         assert alive.own()
@@ -57,7 +74,7 @@ def data_folder() -> Iterator[Path]:
 
 def sweep() -> None:
     """Stop and remove what a killed test run left behind. The lock of one that still runs is held."""
-    for lock in Path(tempfile.gettempdir()).glob(f"lw-*/{ALIVE}"):
+    for lock in (lock for root in (MEMORY, Path(tempfile.gettempdir())) for lock in root.glob(f"lw-*/{ALIVE}")):
         if lock.stat().st_uid == os.geteuid() and is_free(lock):
             for version in lock.parent.glob("*/postgres/data/PG_VERSION"):
                 home = Home.open(version.parents[2])
@@ -141,15 +158,13 @@ class PrivateServer:
 
 
 class Databases:
-    """New databases on a server, by the dozen."""
-
-    TEMPLATE = "lanework_template"
+    """New databases on a server, by the dozen: empty ones, or copies of one that was made before."""
 
     def __init__(self, server: PrivateServer) -> None:
         self.server = server
         self._numbers = itertools.count(1)
         self._admin = psycopg.connect(server.dsn_of("postgres"), autocommit=True)
-        self._made_template = False
+        self._templates: set[str] = set()
 
     @contextmanager
     def empty(self) -> Iterator[str]:
@@ -158,9 +173,17 @@ class Databases:
 
     @contextmanager
     def with_schema(self) -> Iterator[str]:
-        if not self._made_template:
-            self._make_template()
-        with self._database(self.TEMPLATE) as dsn:
+        with self.like("lanework_template", _migrated) as dsn:
+            yield dsn
+
+    @contextmanager
+    def like(self, template: str, fill: Callable[[str], None]) -> Iterator[str]:
+        """A copy of the database of this name, which `fill` has made once for all tests."""
+        if template not in self._templates:
+            self._do(f"create database {template}")
+            fill(self.server.dsn_of(template))
+            self._templates.add(template)
+        with self._database(template) as dsn:
             yield dsn
 
     def close(self) -> None:
@@ -175,13 +198,12 @@ class Databases:
         finally:
             self._do(f"drop database {name} with (force)")
 
-    def _make_template(self) -> None:
-        self._do(f"create database {self.TEMPLATE}")
-        with psycopg.connect(self.server.dsn_of(self.TEMPLATE), autocommit=True) as connection:
-            migrate.apply(connection)
-        self._made_template = True
-
     def _do(self, statement: str) -> None:
         if self._admin.closed:
             self._admin = psycopg.connect(self.server.dsn_of("postgres"), autocommit=True)
         self._admin.execute(statement.encode())
+
+
+def _migrated(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        migrate.apply(connection)

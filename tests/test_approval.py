@@ -393,14 +393,37 @@ def test_the_command_line(shop: Shop, database: str, capsys: pytest.CaptureFixtu
     code, _, _ = cli(capsys, database, "jobs", "reject", three, "--reason", "")
     assert code == 2
     code, _, err = cli(capsys, database, "jobs", "reject", "--type", "digest", "--reason", "closed", "--yes")
-    assert code == 0 and "2 of 2 done" in err
+    assert code == 0 and "2 jobs rejected" in err
     assert shop.app.get(three).error == "closed"
     testing.drain(shop.app)
     _, out, _ = cli(capsys, database, "jobs", "show", one)
     assert "by cli:" in out and "up to 9.50" in out and "5.25 USD, 1,000 tokens, 1 items" in out
     with psycopg.connect(database) as db:
         acts = [row[0] for row in db.execute("select act from lanework.audit_log order by id")]
-    assert acts == ["job.approve"] * 2 + ["job.reject"] * 2, "one row for each act that was done"
+    assert acts == ["job.approve"] * 2 + ["operation.start"], "one row for each act that was done"
+
+
+def test_many_are_approved_by_an_operation(shop: Shop, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What has waited since before it was asked for; what came or was edited later waits on."""
+    ids = [job.id for job in shop.digest.options(owner="ada").submit_many([(f"u{n}", 10) for n in range(3)])]
+    testing.drain(shop.app)
+    with psycopg.connect(database, autocommit=True) as db:
+        [(seen,)] = db.execute("select lanework.now()").fetchall()
+    shop.app.edit(ids[2], {"url": "other", "words": 10}, by="eve")
+    testing.drain(shop.app)
+    preview = shop.app.approve_many(owner="ada", dry_run=True)
+    assert (preview.id, preview.state, preview.matched) == (0, "dry run", 3)
+    done = shop.app.approve_many(owner="ada", seen_at=seen, limit=9.5, by="boss")
+    assert (done.kind, done.state, done.done, done.skipped) == ("approve", "done", 2, 1)
+    approval = shop.app.get(ids[0]).approval
+    assert approval is not None and (approval.by, float(approval.limit or 0)) == ("boss", 9.5)
+    assert shop.app.get(ids[2]).status == "awaiting_approval"
+    code, out, err = cli(capsys, database, "jobs", "approve", "--owner", "ada", "--yes", "-o", "json")
+    assert code == 0 and "1 job approved" in err
+    assert [(one["kind"], one["state"], one["done"]) for one in json.loads(out)] == [("approve", "done", 1)]
+    assert shop.app.get(ids[2]).approval is not None
+    with pytest.raises(InvalidJob):
+        shop.app.approve_many(owner="ada", seen_at="now")  # type: ignore[arg-type]
 
 
 def test_verify_notices(shop: Shop, database: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -333,7 +333,7 @@ def _in_terminal(dsn: str, *words: str, **environment: str) -> str:
     except OSError:
         pass  # Linux says so when the last writer has gone
     os.close(ours)
-    assert process.wait(30) == 0
+    assert process.wait(90) == 0
     return seen.decode()
 
 

@@ -98,13 +98,20 @@ def test_jobs_go_back(cli: Cli, die: Die, engine: Engine) -> None:
     assert "LW-510" in cli.err and "approved" in cli.err
     assert cli("jobs", "retry", 10**9) == 5
     assert cli("jobs", "retry", *ids, "--dry-run") == 0
-    assert "3 dead letters" in cli.err
-    assert cli("jobs", "retry", *ids[:2]) == 0
+    assert "3 jobs would be sent back" in cli.err and "1 job of these not failed" in cli.err
+    (done,) = cli.json("jobs", "retry", *ids[:2])
+    assert (done["kind"], done["state"], done["done"]) == ("retry", "done", 1)
     assert "1 job of these not failed" in cli.err
     assert cli("jobs", "retry") == 2
     assert cli("jobs", "retry", "--status", "running") == 2
-    assert cli("jobs", "retry", "--lane", "quick", "--yes") == 0
-    assert engine.one("select count(*) from lanework.jobs") == 4
+    assert cli("jobs", "retry", "--lane", "quick") == 2, "nobody to ask"
+    assert cli("dead", "archive", "--id", ids[3]) == 0
+    (done,) = cli.json("jobs", "retry", "--lane", "quick", "--yes", "--max-age", "1h", "--reason", "mended")
+    assert (done["done"], done["skipped"], done["reason"]) == (1, 1, "mended"), "what is archived stays there"
+    assert engine.job(ids[2])["deadline"] is not None
+    assert engine.one("select count(*) from lanework.jobs") == 3
+    acts = [row["act"] for row in engine.rows("select act from lanework.audit_log where act ~ 'retry|operation' order by id")]
+    assert acts == ["job.retry", "operation.start", "operation.start"]
 
 
 def test_the_archive(cli: Cli, die: Die, engine: Engine) -> None:

@@ -231,12 +231,12 @@ def test_a_caller_who_comes_while_somebody_sends_leaves_his_hint_to_him(app: Lan
     def slow_run(verb: Any) -> None:
         sent.append(verb.params["payload"])
         started.set()
-        go_on.wait(30)
+        go_on.wait(90)
 
     app._run = slow_run  # type: ignore[method-assign, assignment]
     first = threading.Thread(target=app._hinter.send, args=["a"])
     first.start()
-    assert started.wait(30)
+    assert started.wait(90)
     for lane in ("b", "b", "c"):
         app._hinter.send(lane)  # returns at once
     assert sent == ["a"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-LIMIT_S = 60
+LIMIT_S = 120
 ROLLED_BACK = r"LW-310: rolled back, so there never was a job"
 
 #: What each prints, as a pattern over its whole output.

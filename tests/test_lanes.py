@@ -221,7 +221,7 @@ def test_a_type_moves_between_lanes_and_its_slots_with_it(app: Lanework) -> None
                 assert sorted(info.lane for info in running) == ["a", "a", "b", "b", "b"]
                 await app.lanes.aremove("b", move_to="a")
                 bodies.let_go()
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(90):
                     while await app.alist(status=["approved", "running"]):
                         await asyncio.sleep(0.02)
                 assert bodies.most["y"] <= 2
@@ -245,7 +245,7 @@ def test_a_types_own_concurrency_beside_its_lanes_slots(app: Lanework) -> None:
                 await narrow.stay(two, narrow=2)
                 narrow.let_go()
                 wide.let_go()
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(90):
                     while await app.alist(status=["approved", "running"]):
                         await asyncio.sleep(0.02)
                 assert (narrow.most["narrow"], wide.most["wide"] <= 6) == (2, True)
@@ -266,7 +266,7 @@ def test_types_that_nobody_serves_are_an_alarm(app: Lanework) -> None:
                 health = await app.ahealth()
                 assert health["unserved_types"] == [{"type": "y", "lane": "elsewhere"}]
                 await app.lanes.aset("a", job_types=["x", "y"])
-                async with asyncio.timeout(30):
+                async with asyncio.timeout(90):
                     while await app.alist(status=["approved", "running"]):
                         await asyncio.sleep(0.02)
                 health = await app.ahealth()

@@ -136,7 +136,7 @@ def test_waiting_inside_the_open_transaction_raises(database: str, echo: Echo) -
             # and what was rolled back is waited for by nobody; red with a wait that only looks for finished jobs: it never ends
             for handle in (one, *many):
                 with pytest.raises(JobNotFound):
-                    handle.result(timeout=30)
+                    handle.result(timeout=90)
 
 
 def test_a_committed_job_is_waited_for_although_another_transaction_is_open(database: str, echo: Echo) -> None:
@@ -211,7 +211,7 @@ def test_a_commit_wakes_a_worker_that_polls_rarely(database: str, app: Lanework,
         async with app, app.worker() as worker:
             while not worker.health()["listening"]:
                 await asyncio.sleep(0.01)
-            await (await echo.asubmit(0)).aresult(timeout=30)
+            await (await echo.asubmit(0)).aresult(timeout=90)
             for kind, way in ways.items():
                 for many in (False, True):
                     while not worker.lanes["default"].idle:

@@ -11,6 +11,7 @@ import pytest
 
 from lanework import Cancel, ConfigError, Context, Done, Fail, InvalidJob, JobCancelled, JobInfo, Lanework, Retryable, Snooze
 from lanework._codec import encode
+from lanework._guard.link import GuardLink
 from lanework._services import run as running
 from lanework.retries import ErrorClass
 from lanework.testing import Clock
@@ -255,11 +256,11 @@ def test_a_running_job_is_cancelled_and_says_why(app: Lanework) -> None:
     async def main() -> None:
         async with app, app.worker():
             handle = await endless.asubmit()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 await started.wait()
             assert await handle.acancel("changed my mind") == "stopping"
             with pytest.raises(JobCancelled, match="changed my mind"):
-                await handle.aresult(timeout=30)
+                await handle.aresult(timeout=90)
             assert seen == [True]
 
     asyncio.run(main())
@@ -277,12 +278,61 @@ def test_a_worker_that_leaves_gives_back_what_it_could_not_finish(app: Lanework)
     async def main() -> None:
         async with app:
             handle = await long.asubmit()
-            async with app.worker(grace=0.1), asyncio.timeout(30):
+            async with app.worker(grace=0.1), asyncio.timeout(90):
                 await started.wait()
             info = await handle.ainfo()
             assert (info.status, info.attempt, info.tries_used, info.worker_id) == ("approved", 1, 0, None)
             async with app.worker():
-                assert await handle.aresult(timeout=30) == 2
+                assert await handle.aresult(timeout=90) == 2
+
+    asyncio.run(main())
+
+
+def test_a_worker_that_has_ended_does_not_begin_again(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beat may come between the worker's own end and the guard's goodbye. It says that the number is retired, and is right."""
+    app.job("x")(lambda ctx: None)
+    leave = GuardLink.leave
+    said: list[str] = []
+
+    async def after_a_beat(link: GuardLink, reason: str, timeout: float) -> None:
+        passed_on, heard = link._on_retired, asyncio.Event()
+
+        def hear(why: str, worker_id: int) -> None:
+            passed_on(why, worker_id)
+            said.append(why)
+            heard.set()
+
+        link._on_retired = hear
+        link.beat_now()
+        async with asyncio.timeout(90):
+            await heard.wait()
+        await leave(link, reason, timeout)
+
+    monkeypatch.setattr(GuardLink, "leave", after_a_beat)
+
+    async def main() -> None:
+        async with app:
+            async with app.worker() as worker:
+                first = worker.worker_id
+            worker.retired("late", first)
+            await asyncio.sleep(0)
+            assert (said[:1], worker._begins) == (["stopped"], None)
+            assert [(row.id, row.state) for row in app.workers(ended=True)] == [(first, "stopped")]
+
+    asyncio.run(main())
+
+
+def test_words_about_an_older_number_are_not_heard(app: Lanework) -> None:
+    app.job("x")(lambda ctx: None)
+
+    async def main() -> None:
+        async with app, app.worker() as worker:
+            first = worker.worker_id
+            worker.retired("silent", first)
+            assert worker._begins is not None
+            await worker._begins
+            worker.retired("silent", first)  # of a beat, or of a claim, that was under way
+            assert worker._begins.done() and worker.worker_id != first
 
     asyncio.run(main())
 

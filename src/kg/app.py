@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
@@ -110,28 +110,29 @@ def make_api(
     documents = Documents(work, submits, lambda: parts.pipeline, sniff=sniff, size_limit=settings.upload_limit)
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
+    paced = PacedDoor(door, settings.submits_per_minute)
+    engine = make_router(work, gate=paced)
 
     @asynccontextmanager
-    async def life(api: FastAPI) -> AsyncIterator[None]:
+    async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
         await _prepare(work)
-        yield
+        async with engine.lifespan_context(api) as state:
+            yield state or {}
         await work.aclose()
 
     api = FastAPI(title="Lanework", version=version("lanework"), lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     api.state.work, api.state.access, api.state.door = work, access, door
-    paced = PacedDoor(door, settings.submits_per_minute)
-    api.include_router(make_router(work, gate=paced))
     routes = Routes(door)
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
-    routes.add("GET", "/", _welcome, needs=None, because="whoever comes here is told where to go on", include_in_schema=False)
+    routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
     Query(Reader(work, embed or parts.searching, walk)).add_to(routes)
+    OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)
-    OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
-    api.include_router(submitting.router)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
-    api.include_router(routes.router)
+    # as they are: to include a router builds each of its routes a second time
+    api.router.routes.extend([*engine.routes, *routes.router.routes, *submitting.router.routes])
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
     install(api, body_limit=settings.body_limit, larger={"/ingest": settings.upload_limit + ENVELOPE}, keys=True)
     if settings.cors:
@@ -144,6 +145,7 @@ def make_api(
 
 
 async def _welcome() -> dict[str, str]:
+    """Where to go on from here."""
     return {"name": "Lanework", "version": version("lanework"), "routes": "/openapi.json", "you": "/me", "health": "/health/ready"}
 
 

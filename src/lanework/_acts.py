@@ -3,11 +3,12 @@ transaction; `by` is who."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lanework._inputs import known_id
+from lanework._inputs import known_id, moment
 from lanework._store import freezes as holds
 from lanework._store import operations as acts
 from lanework._store.verb import Verb
@@ -49,18 +50,12 @@ class Acts:
     ) -> Operation:
         """Cancels all jobs that match, a thousand a commit, and comes back when that is done. Filters as in `operations`.
         `dry_run`: only `matched` is found out."""
-        if dry_run:
-            return preview("cancel", filter, self.operations.count("cancel", filter), by, reason)
-        started = self.operations.start("cancel", filter, args={"children": children}, by=by, reason=reason)
-        return self.operations.wait(started.id)
+        return self._many("cancel", filter, {"children": children}, by=by, reason=reason, dry_run=dry_run)
 
     async def acancel_many(
         self, *, by: str = "", reason: str = "", children: bool = True, dry_run: bool = False, **filter: Any
     ) -> Operation:
-        if dry_run:
-            return preview("cancel", filter, await self.operations.acount("cancel", filter), by, reason)
-        started = await self.operations.astart("cancel", filter, args={"children": children}, by=by, reason=reason)
-        return await self.operations.await_(started.id)
+        return await self._amany("cancel", filter, {"children": children}, by=by, reason=reason, dry_run=dry_run)
 
     def set_priority(self, job_id: int, priority: int, *, by: str = "") -> int:
         """For a job that waits, at once effective. Answers the priority that it had."""
@@ -73,17 +68,59 @@ class Acts:
         self, priority: int, *, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
     ) -> Operation:
         """The same for all waiting jobs that match."""
-        if dry_run:
-            return preview("priority", filter, self.operations.count("priority", filter), by, reason)
-        started = self.operations.start("priority", filter, args={"priority": priority}, by=by, reason=reason)
-        return self.operations.wait(started.id)
+        return self._many("priority", filter, {"priority": priority}, by=by, reason=reason, dry_run=dry_run)
 
     async def aset_priority_many(
         self, priority: int, *, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
     ) -> Operation:
+        return await self._amany("priority", filter, {"priority": priority}, by=by, reason=reason, dry_run=dry_run)
+
+    def approve_many(
+        self, *, limit: float | None = None, seen_at: datetime | None = None, by: str = "", reason: str = "", dry_run: bool = False,
+        **filter: Any,
+    ) -> Operation:  # fmt: skip
+        """Approves all that match and have waited since before `seen_at` (without it: before now), so that nothing is approved that
+        nobody can have seen: neither what came later nor what was edited since. `limit`: each up to this sum."""
+        return self._many("approve", filter, _approval(limit, seen_at), by=by, reason=reason, dry_run=dry_run)
+
+    async def aapprove_many(
+        self, *, limit: float | None = None, seen_at: datetime | None = None, by: str = "", reason: str = "", dry_run: bool = False,
+        **filter: Any,
+    ) -> Operation:  # fmt: skip
+        return await self._amany("approve", filter, _approval(limit, seen_at), by=by, reason=reason, dry_run=dry_run)
+
+    def reject_many(self, reason: str, *, by: str = "", dry_run: bool = False, **filter: Any) -> Operation:
+        """Says no to all that match and wait for an approval."""
+        return self._many("reject", filter, {"reason": reason}, by=by, reason=reason, dry_run=dry_run)
+
+    async def areject_many(self, reason: str, *, by: str = "", dry_run: bool = False, **filter: Any) -> Operation:
+        return await self._amany("reject", filter, {"reason": reason}, by=by, reason=reason, dry_run=dry_run)
+
+    def retry_many(
+        self, *, max_age: float | None = None, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        """Sends all failed jobs that match, and are not archived, back to the queue, as fast as they come. (With a canary and a
+        rate: `dead.redrive`.)"""
+        return self._many("retry", filter, _age(max_age), by=by, reason=reason, dry_run=dry_run)
+
+    async def aretry_many(
+        self, *, max_age: float | None = None, by: str = "", reason: str = "", dry_run: bool = False, **filter: Any
+    ) -> Operation:
+        return await self._amany("retry", filter, _age(max_age), by=by, reason=reason, dry_run=dry_run)
+
+    def _many(
+        self, kind: str, filter: Mapping[str, Any], args: Mapping[str, Any], *, by: str, reason: str, dry_run: bool
+    ) -> Operation:
         if dry_run:
-            return preview("priority", filter, await self.operations.acount("priority", filter), by, reason)
-        started = await self.operations.astart("priority", filter, args={"priority": priority}, by=by, reason=reason)
+            return preview(kind, filter, self.operations.count(kind, filter), by, reason)
+        return self.operations.wait(self.operations.start(kind, filter, args=args, by=by, reason=reason).id)
+
+    async def _amany(
+        self, kind: str, filter: Mapping[str, Any], args: Mapping[str, Any], *, by: str, reason: str, dry_run: bool
+    ) -> Operation:
+        if dry_run:
+            return preview(kind, filter, await self.operations.acount(kind, filter), by, reason)
+        started = await self.operations.astart(kind, filter, args=args, by=by, reason=reason)
         return await self.operations.await_(started.id)
 
     # -- workers and everything ----------------------------------------------------------------------------------------
@@ -148,6 +185,15 @@ class Acts:
 
     async def averify_audit(self) -> AuditCheck:
         return check_row(await self._arun(verifying()))
+
+
+def _approval(limit: float | None, seen_at: datetime | None) -> dict[str, Any]:
+    moment("seen_at", seen_at)
+    return {"limit": limit} | ({} if seen_at is None else {"asked_at": seen_at.isoformat()})
+
+
+def _age(max_age: float | None) -> dict[str, Any]:
+    return {} if max_age is None else {"max_age_s": max_age}
 
 
 def _answered(job_id: int, answer: str | None) -> str:

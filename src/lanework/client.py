@@ -30,6 +30,7 @@ from lanework._plans import Plans, ScheduleValues
 from lanework._pools.base import Executor
 from lanework._store import approvals as store
 from lanework._store import callers, submits
+from lanework._store.copying import Bulk
 from lanework._store.dead import retry
 from lanework._store.events import event_horizon
 from lanework._store.explanations import explain
@@ -516,9 +517,7 @@ class Lanework(Acts, Declares):
         self._hinter.send(target(bulk.lane, options.session))
         return bulk.ids
 
-    def _submit_many_in(
-        self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads, session: str | None
-    ) -> Sequence[int]:
+    def _submit_many_in(self, connection: Any, prepare: Verb[Bulk], payloads: Payloads, session: str | None) -> Sequence[int]:
         # the statement before the COPY opens the caller's transaction, in his library's books as well as in the driver's:
         # a COPY that came first would be committed by itself
         bulk = callers.run_in(connection, prepare)
@@ -544,7 +543,7 @@ class Lanework(Acts, Declares):
         return bulk.ids
 
     async def _asubmit_many_in(
-        self, connection: Any, prepare: Verb[submits.Bulk], payloads: Payloads, session: str | None
+        self, connection: Any, prepare: Verb[Bulk], payloads: Payloads, session: str | None
     ) -> Sequence[int]:
         bulk = await callers.arun_in(connection, prepare)
         await submits.acopy_in(await callers.adriver_of(connection), bulk, payloads)

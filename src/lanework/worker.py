@@ -75,7 +75,8 @@ class Worker:
         self.hooks: HookRunner | None = None
         self._services: list[Service] = []
         self._state = "new"
-        self._retiring: asyncio.Task[None] | None = None
+        self._begins: asyncio.Task[None] | None = None
+        self._ends: asyncio.Task[None] | None = None
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -216,11 +217,14 @@ class Worker:
         if left:
             logger.warning("%d jobs did not end; they are given back when they have, or when this process has", left)
             self.guard.leaving("stopped")
-            self._retiring = asyncio.ensure_future(self._end_later())
+            self._ends = asyncio.ensure_future(self._end_later())
         else:
             await self._end()
 
     async def _end(self) -> None:
+        if self._begins is not None:  # declared dead while it was leaving: it does not come back after its end
+            self._begins.cancel()
+            await asyncio.wait([self._begins])
         with contextlib.suppress(Exception):
             await self.keeper.run(end_worker(self.worker_id, state="stopped", because="stopped", suspect=False))
         await self.guard.leave("stopped", timeout=10.0)
@@ -312,10 +316,14 @@ class Worker:
                 if run.handler.on_disconnect != "hold":
                     run.stop("release", "its worker lost the database")
 
-    def retired(self, reason: str) -> None:
-        """Declared dead: every claim is somebody else's now. Begin again under a new number."""
-        if self._retiring is None or self._retiring.done():
-            self._retiring = asyncio.ensure_future(self._begin_again(reason))
+    def retired(self, reason: str, worker_id: int) -> None:
+        """Declared dead: every claim is somebody else's now. Begin again under a new number.
+
+        A beat that was under way may say it of an older number (`worker_id`), or of one that we have ended ourselves."""
+        if self._state == "stopped" or worker_id != self.worker_id:
+            return
+        if self._begins is None or self._begins.done():
+            self._begins = asyncio.ensure_future(self._begin_again(reason))
 
     async def _begin_again(self, reason: str) -> None:
         logger.error("worker %s was declared dead (%s); it stops its jobs and begins again", self.worker_id, reason)

@@ -52,7 +52,7 @@ def told_of(app: Lanework, *kinds: Kind) -> list[HookEvent]:
     return found
 
 
-async def until(condition: Any, seconds: float = 30) -> None:
+async def until(condition: Any, seconds: float = 90) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)

@@ -108,7 +108,7 @@ def test_a_queued_job_that_is_cancelled_ends_its_stream(app: Lanework) -> None:
     reader = threading.Thread(target=lambda: seen.extend(handle.events()))
     reader.start()
     handle.cancel("not needed")
-    reader.join(10)
+    reader.join(60)
     assert kinds(seen) == ["submitted", "job.cancel", "cancelled"]
     assert seen[-1].data["error"] == "not needed"
 
@@ -165,7 +165,7 @@ def test_a_subscription_holds_no_connection_and_a_slow_or_dead_one_hurts_nobody(
         db.execute("select lanework.tell('mine', 'x')")
         db.execute("select lanework.hint_events()")
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     del streams  # nobody reads on: their places are free again
     deadline = time.monotonic() + 20
@@ -192,7 +192,7 @@ def test_closing_the_application_ends_its_subscriptions(app: Lanework) -> None:
     while app._hub._seats == 0:
         time.sleep(0.01)
     app.close()
-    reader.join(20)
+    reader.join(60)
     assert not reader.is_alive()
 
 

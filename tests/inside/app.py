@@ -528,7 +528,16 @@ def stuck_block(ctx: Context, seconds: float) -> None:
         ctx.raise_if_cancelled()
 
 
-app.job("stuck_thread", lane="inside", executor="thread")(stuck_block)
+@app.job(lane="inside", executor="thread")
+def stuck_thread(ctx: Context, lock: int) -> None:
+    """The same, for as long as somebody holds this lock."""
+    with ctx.transaction(timeout=120) as tx:
+        write(tx.connection, ctx.job_id, "stuck")
+        note(ctx, "start")
+        tx.execute("select pg_advisory_xact_lock(%s)", (lock,))
+        ctx.raise_if_cancelled()
+
+
 app.job("stuck_process", lane="inside", executor="process")(stuck_block)
 
 
@@ -646,7 +655,7 @@ def many_children(ctx: Context, n: int) -> int:
 
 def waits(ctx: Context, same_lane: bool) -> int:
     job = leaf_here if same_lane else leaf
-    return int(job.submit(5).result(timeout=30))
+    return int(job.submit(5).result(timeout=90))
 
 
 app.job("waits_thread", lane="inside", executor="thread", max_tries=1)(waits)
@@ -656,7 +665,7 @@ app.job("waits_process", lane="inside", executor="process", max_tries=1)(waits)
 @app.job(lane="inside", max_tries=1)
 async def waits_async(ctx: Context, same_lane: bool) -> int:
     job = leaf_here if same_lane else leaf
-    return int(await (await job.asubmit(5)).aresult(timeout=30))
+    return int(await (await job.asubmit(5)).aresult(timeout=90))
 
 
 leaf_here: Any = app_job("leaf_here")

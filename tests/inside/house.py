@@ -11,6 +11,7 @@ from typing import Any
 
 from lanework import Handle, JobInfo, Lanework, _capture
 from tests.inside import app as code
+from tests.pace import stretch
 from tests.processes.harness import Late, Note, Process, Site
 from tests.sql.engine import Engine
 
@@ -45,7 +46,7 @@ class Reads:
     def until(self, condition: Callable[[], Any], what: str, seconds: float = 60) -> float:
         begun = time.monotonic()
         while not condition():
-            if time.monotonic() - begun > seconds * self.patience:
+            if time.monotonic() - begun > seconds * self.patience * stretch():
                 live = self.sql.rows("select id, type_id, status, attempt, blocked_on, session, parent from lanework.jobs limit 20")
                 raise Late("\n".join([f"waited {seconds} s for {what}", *map(str, live), *map(str, self.notes[-20:])]))
             time.sleep(0.01)
@@ -93,7 +94,7 @@ class House(Reads):
         return self.end(self.submit(name, *args, **arguments))
 
     def end(self, handle: Handle[Any], seconds: float = 60) -> JobInfo:
-        return handle.wait(seconds * self.patience)
+        return handle.wait(seconds * self.patience * stretch())
 
     def job(self, name: str) -> Any:
         return code.app_job(name)

@@ -16,6 +16,7 @@ import pytest
 from lanework import Context, Lanework
 from lanework._store.keeper import AsyncKeeper, Keeper
 from tests.inside.house import House
+from tests.pace import bound
 
 EVERYWHERE = pytest.mark.parametrize("where", ["thread", "process", "async", "own_loop"])
 BOTH = ["transact", "finish"]
@@ -99,7 +100,7 @@ def test_steps_and_progress_do_not_wait_for_the_block(house: House) -> None:
     begun = time.monotonic()
     info = house.run("blocks", "step")
     assert (info.status, info.progress_message, house.ledger(info.id)) == ("completed", "inside", ["step"])
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < bound(20)
 
 
 @pytest.mark.parametrize(("job", "args"), [("blocks", ["slow"]), ("ablocks", ["slow"]), ("idle_block", [])])
@@ -108,7 +109,7 @@ def test_a_block_ends_with_its_timeout(house: House, job: str, args: list[str]) 
     begun = time.monotonic()
     info = house.run(job, *args)
     assert (info.status, house.ledger(info.id)) == ("failed", [])
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < bound(15)
     assert info.error is not None and "timeout" in info.error.lower()
 
 
@@ -131,7 +132,7 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
     house.said(handle.id, "start")
     begun = time.monotonic()
     assert handle.cancel(reason="enough") == "stopping"
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < bound(3)
     info = house.end(handle)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
 
@@ -139,14 +140,16 @@ def test_a_cancel_meets_an_open_block(house: House, job: str) -> None:
 def test_a_cancel_that_cannot_reach_a_block_delays_nobody_else(house: House) -> None:
     """The job ends when its block does, cancelled; the others of its lane are worked meanwhile. Seen red: with a verdict that is
     sent while the block holds the row, the whole lane waits for it."""
-    handle = house.submit("stuck_thread", 7)
-    house.said(handle.id, "start")
-    handle.cancel()
-    time.sleep(2.5)  # longer than a body has to end by itself
-    begun = time.monotonic()
-    assert house.run("names", "beside").status == "completed"
-    assert time.monotonic() - begun < 4
-    assert house.status(handle) == "running"
+    house.sql.one("select pg_advisory_lock(77)")
+    try:
+        handle = house.submit("stuck_thread", 77)
+        house.said(handle.id, "start")
+        handle.cancel()
+        time.sleep(2.5)  # longer than a body has to end by itself
+        assert house.run("names", "beside").status == "completed"
+        assert house.status(handle) == "running"
+    finally:
+        house.sql.one("select pg_advisory_unlock(77)")
     info = house.end(handle)
     assert (info.status, house.ledger(info.id)) == ("cancelled", [])
 
@@ -168,7 +171,7 @@ def test_a_child_that_is_killed_in_a_statement_of_its_block_frees_its_row_soon(h
     at_work = "select count(*) from pg_stat_activity where state = 'active' and query = 'select pg_sleep(50)'"
     assert house.sql.one(at_work) == 1
     os.kill(pid, signal.SIGKILL)
-    assert house.until(lambda: house.sql.one(at_work) == 0, "the server to notice") < 3
+    assert house.until(lambda: house.sql.one(at_work) == 0, "the server to notice") < bound(3)
     assert house.end(handle).result == "attempt 2"
 
 
@@ -192,9 +195,9 @@ def test_a_finish_that_is_not_committed_yet_is_not_seen(house: House) -> None:
     assert (info.status, info.result, house.ledger(info.id)) == ("completed", "held", ["held"])
 
 
-async def inside_blocks(dsn: str) -> list[str]:
+async def inside_blocks(dsn: str, patience: int) -> list[str]:
     """As many jobs in their block as there are connections; each then stores blobs, submits, reads and stores a large step."""
-    app = Lanework(dsn, connections=2, connect_timeout=1)
+    app = Lanework(dsn, connections=2, connect_timeout=patience)
     app.lane("here", max_slots=None)
     together = asyncio.Barrier(4)
 
@@ -203,17 +206,17 @@ async def inside_blocks(dsn: str) -> list[str]:
 
     @app.job("blocking", lane="here", executor="thread", max_tries=1)
     def blocking(ctx: Context) -> None:
-        with ctx.transaction(timeout=30):
-            asyncio.run_coroutine_threadsafe(together.wait(), loop).result(20)
+        with ctx.transaction(timeout=90):
+            asyncio.run_coroutine_threadsafe(together.wait(), loop).result(60)
             assert ctx.get_blob(ctx.put_blob(b"x" * 10)) == b"x" * 10
             ctx.step("large", lambda: "ü" * 900_000)
             assert small.submit().info().type == "small"
 
     @app.job("looping", lane="here", max_tries=1)
     async def looping(ctx: Context) -> None:
-        async with ctx.atransaction(timeout=30):
-            await asyncio.wait_for(together.wait(), 20)
-            async with asyncio.timeout(10):
+        async with ctx.atransaction(timeout=90):
+            await asyncio.wait_for(together.wait(), 60)
+            async with asyncio.timeout(patience):
                 assert await ctx.aget_blob(await ctx.aput_blob(b"x" * 10)) == b"x" * 10
                 await ctx.astep("large", lambda: "ü" * 900_000)
                 assert (await (await small.asubmit()).ainfo()).type == "small"
@@ -221,15 +224,15 @@ async def inside_blocks(dsn: str) -> list[str]:
     loop = asyncio.get_running_loop()
     async with app, app.worker(lanes=["here"]):
         handles: list[Any] = [await job.asubmit() for job in (blocking, blocking, looping, looping)]
-        return [(await handle.await_(60)).status for handle in handles]
+        return [(await handle.await_(120)).status for handle in handles]
 
 
 def test_what_is_called_inside_a_block_does_not_wait_for_blocks(database: str) -> None:
     """Review 1.10."""
-    assert asyncio.run(inside_blocks(database)) == ["completed"] * 4
+    assert asyncio.run(inside_blocks(database, 60)) == ["completed"] * 4
 
 
 def test_blocks_that_share_their_connections_would_be_noticed(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Keeper, AsyncKeeper):
         monkeypatch.setattr(kind, "for_blocks", lambda self: self)
-    assert "failed" in asyncio.run(inside_blocks(database))
+    assert "failed" in asyncio.run(inside_blocks(database, 2))

@@ -4,8 +4,23 @@ from collections.abc import Iterator
 
 import pytest
 
+from kg._store.schema import prepare
+from lanework import Lanework
 from tests.kg.house import House, open_house
 from tests.kg.provider import Provider, started
+from tests.servers import Databases
+
+
+@pytest.fixture
+def direct(databases: Databases) -> Iterator[str]:
+    """With the platform's schema in it, too."""
+    with databases.like("kg_template", _prepared) as dsn:
+        yield dsn
+
+
+def _prepared(dsn: str) -> None:
+    with Lanework(dsn) as work:
+        prepare(work)
 
 
 @pytest.fixture

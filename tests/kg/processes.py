@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LIMIT_S = 60
+LIMIT_S = 120
 #: A module that `KG_IMPORTS` names.
 JOBS = """
 import os

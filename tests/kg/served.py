@@ -51,7 +51,7 @@ class Served:
     def act(self, what: Coroutine[Any, Any, T]) -> T:
         """Awaits something of the services, on the loop of the server."""
         assert self.server._loop is not None
-        return asyncio.run_coroutine_threadsafe(what, self.server._loop).result(20)
+        return asyncio.run_coroutine_threadsafe(what, self.server._loop).result(60)
 
     def user(self, name: str, role: str) -> str:
         self.act(self.access.add_user(name, None, [role], by="test"))
@@ -95,7 +95,7 @@ def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **sett
     server = Server(make_config(api))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while not server.started:
         assert thread.is_alive() and time.monotonic() < until
         time.sleep(0.01)
@@ -105,5 +105,5 @@ def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **sett
         yield served
     finally:
         server.handle_exit(15, None)
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()

@@ -25,9 +25,10 @@ from lanework.api import feed, sources, streams
 from lanework.bench import sse
 from lanework.events import Everywhere, Page
 from tests.kg.served import Served, make_work, serve
+from tests.pace import bound
 from tests.servers import PrivateServer
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture
@@ -122,7 +123,7 @@ def test_a_job_s_stream_does_not_wait_for_transactions_of_others(served: Served,
             start = time.monotonic()
             await asyncio.to_thread(served.work.cancel, job)
             assert (await rest(stream))[-1].kind == "cancelled"
-            assert time.monotonic() - start < 2 * 2.0
+            assert time.monotonic() - start < bound(2 * 2.0)
 
     served.run(main())
 
@@ -351,7 +352,7 @@ async def check_ends(served: Served, lose: Callable[[], Any]) -> None:
     start = time.monotonic()
     for stream in hers:
         assert (await rest(stream))[-1].kind == "end"
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < bound(2)
     await asyncio.to_thread(tell, served.work.settings.dsn or "", 1)
     assert (await take(other, 1))[0].kind == "told"
 
@@ -538,7 +539,7 @@ def test_sigterm_ends_streams_and_server_within_a_second(database: str) -> None:
                     assert not stream.cut
                 ended = time.monotonic() - start
                 await asyncio.to_thread(server.wait, PATIENCE)
-                assert ended < 2 * 1.0 and time.monotonic() - start < 2 * 1.0
+                assert ended < bound(2 * 1.0) and time.monotonic() - start < bound(2 * 1.0)
         await work.aclose()
 
     asyncio.run(main())

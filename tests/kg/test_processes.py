@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from tests.kg.processes import Kg, raw, run, started, until
+from tests.pace import bound
 from tests.servers import PrivateServer, data_folder
 
 pytestmark = [pytest.mark.processes, pytest.mark.pg(18)]
@@ -160,4 +161,4 @@ def test_a_second_signal_hurries(folder: Path, database: str) -> None:
         kg.process.send_signal(signal.SIGTERM)
         time.sleep(0.5)
         assert kg.stop() == 0
-        assert time.monotonic() - begun < 8
+        assert time.monotonic() - begun < bound(8)

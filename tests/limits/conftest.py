@@ -83,10 +83,10 @@ class House:
         handle: Handle[Any] = (job.options(**options) if options else job).submit(*args)
         return handle
 
-    def end(self, handle: Handle[Any], seconds: float = 30) -> JobInfo:
+    def end(self, handle: Handle[Any], seconds: float = 90) -> JobInfo:
         return handle.wait(seconds)
 
-    def until(self, condition: Callable[[], Any], seconds: float = 20) -> None:
+    def until(self, condition: Callable[[], Any], seconds: float = 90) -> None:
         end = time.monotonic() + seconds
         while not condition():
             live = self.sql.rows("select id, status::text, attempt, blocked_on from lanework.jobs")

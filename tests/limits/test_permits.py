@@ -21,7 +21,7 @@ from tests.sql.engine import Engine
 Other = Callable[[], Lanework]
 
 
-def until(condition: Callable[[], bool], seconds: float = 10) -> None:
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -111,7 +111,7 @@ def test_others_get_their_turn(app: Lanework, other: Other) -> None:
         finally:
             stop.set()
         for one in running:
-            one.result(10)
+            one.result(60)
 
 
 def test_never_more_than_the_capacity(app: Lanework, other: Other) -> None:
@@ -233,7 +233,7 @@ def test_a_token_waits_in_line(app: Lanework, other: Other) -> None:
         with pytest.raises(PermitBusy):
             second.permits.acquire("chat-7", ttl=30)
         app._permit_pool().release(next(iter(app._permit_pool()._holders.values())))
-        assert waiting.result(10).fence
+        assert waiting.result(60).fence
 
 
 def test_a_process_that_ends_frees_what_it_had(app: Lanework, other: Other, sql: Engine) -> None:

@@ -37,7 +37,7 @@ class Bodies:
 
     async def until(self, **inside: int) -> None:
         """Waits until exactly so many of each are inside."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(90):
             while {name: self.inside[name] for name in inside} != inside:
                 await asyncio.sleep(0.01)
 
@@ -45,7 +45,7 @@ class Bodies:
         """Still so after the worker has looked twice more: what was asked for before the first look is seen in the second."""
         for _ in range(2):
             looked = LOOKS[worker.worker_id]
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(90):
                 while LOOKS[worker.worker_id] == looked:
                     await asyncio.sleep(0.01)
         await asyncio.sleep(0.05)

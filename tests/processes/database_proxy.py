@@ -60,7 +60,7 @@ class Proxy:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, args=[started], name="proxy")
         self._thread.start()
-        assert started.wait(30)
+        assert started.wait(90)
         return self
 
     def __exit__(self, *_: object) -> None:

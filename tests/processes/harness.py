@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from lanework import Lanework
 from lanework._guard.processes import children_of, is_gone
+from tests.pace import stretch
 from tests.processes import jobs
 from tests.sql.engine import Engine
 
@@ -95,7 +96,7 @@ class Process:
         for number in (signal.SIGSTOP, signal.SIGKILL):
             kill(*tree, number=number)
 
-    def wait(self, seconds: float = 30) -> int:
+    def wait(self, seconds: float = 60) -> int:
         try:
             return self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -188,7 +189,7 @@ class Site:
     def noted(self, job: int, word: str, attempt: int | None = None) -> list[Note]:
         return [one for one in self.notes if one.job == job and one.word == word and attempt in (None, one.attempt)]
 
-    def began(self, job: int, attempt: int | None = None, seconds: float = 30) -> Note:
+    def began(self, job: int, attempt: int | None = None, seconds: float = 60) -> Note:
         """The body runs: waits for its first words."""
         self.until(lambda: self.noted(job, "start", attempt), f"job {job} (attempt {attempt}) to start", seconds)
         return self.noted(job, "start", attempt)[-1]
@@ -210,11 +211,11 @@ class Site:
 
     # -- waiting -------------------------------------------------------------------------------------------------------
 
-    def until(self, condition: Callable[[], T], what: str, seconds: float = 30) -> float:
+    def until(self, condition: Callable[[], T], what: str, seconds: float = 60) -> float:
         """Seconds that it took. Fails with what the processes said when it takes too long."""
         begun = time.monotonic()
         while not condition():
-            if time.monotonic() - begun > seconds * self.patience:
+            if time.monotonic() - begun > seconds * self.patience * stretch():
                 raise Late(f"waited {seconds} s for {what}\n{self.explain()}")
             time.sleep(0.02)
         return time.monotonic() - begun

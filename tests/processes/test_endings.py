@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.pace import bound
 from tests.processes.harness import Site
 from tests.processes.test_kills import overlaps
 
@@ -30,8 +31,8 @@ def test_bodies_that_do_not_end_when_asked(site: Site) -> None:
     for job in cancelled.values():
         assert site.client.cancel(job, reason="enough") == "stopping"
     soon = [cancelled["stubborn"], cancelled["endless_thread"]]
-    assert site.until(lambda: all(site.status(job) == "cancelled" for job in soon), "cancels") < 5
-    assert site.until(lambda: site.status(cancelled["endless_process"]) == "cancelled", "the kill") < 15
+    assert site.until(lambda: all(site.status(job) == "cancelled" for job in soon), "cancels") < bound(5)
+    assert site.until(lambda: site.status(cancelled["endless_process"]) == "cancelled", "the kill") < bound(15)
     for one in site.ended(*timed.values()):
         assert (one.status, one.error_class, one.tries_used) == ("failed", "timeout", 1)
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import pytest
 
+from tests.pace import bound
 from tests.processes.harness import Note, Site
 
 pytestmark = pytest.mark.processes
@@ -18,7 +19,7 @@ def test_a_dead_worker_is_noticed_at_once(site: Site) -> None:
     job = site.submit("hold")
     site.began(job)
     worker.kill_worker()
-    assert site.until(lambda: given_back(site, job), "the job to be given back") < 4
+    assert site.until(lambda: given_back(site, job), "the job to be given back") < bound(4)
     site.began(job, 2)
     site.open("go")
     (ended,) = site.ended(job)
@@ -32,7 +33,7 @@ def test_silence_is_noticed_at_expiry(site: Site) -> None:
     site.began(job)
     (victim,) = [one for one in workers if one.id == site.client.get(job).worker_id]
     victim.kill_tree()
-    assert site.until(lambda: given_back(site, job), "the job to be given back") < 10
+    assert site.until(lambda: given_back(site, job), "the job to be given back") < bound(10)
     site.open("go")
     (ended,) = site.ended(job)
     assert (ended.status, ended.attempt, ended.tries_used) == ("completed", 2, 0)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.pace import bound
 from tests.processes.database_outage import outage_site
 from tests.processes.harness import Process, Site, descendants, kill
 from tests.servers import PrivateServer
@@ -21,6 +22,13 @@ def many(site: Site, type: str, count: int) -> None:
     site.sql.rows(
         "insert into lanework.jobs (type_id, status) select t.id, 'approved' from lanework.job_types t, generate_series(1, %s) "
         "where t.name = %s", count, type)  # fmt: skip
+
+
+#: `listen` is the last thing that such a connection says.
+LISTENS = """
+    select count(*) from pg_stat_activity
+    where datname = current_database() and application_name like 'lanework-%%-listen'
+      and query ilike 'listen%%' and state = 'idle'"""
 
 
 def looked_again(site: Site, worker: Process) -> None:
@@ -40,7 +48,7 @@ def test_a_cancel_of_a_body_that_loops_in_c(site: Site, kind: str) -> None:
     job, queued = site.submit(kind, seconds=1000), site.submit("hold", name="never")
     site.began(job)
     assert site.client.cancel(job, by="ann") == "stopping"
-    assert site.until(lambda: site.status(job) == "cancelled", "the cancel") < 5
+    assert site.until(lambda: site.status(job) == "cancelled", "the cancel") < bound(5)
     assert site.client.cancel(job) == "cancelled"
     assert site.client.cancel(queued) in ("cancelled", "stopping")
 
@@ -133,9 +141,11 @@ def test_a_raised_job_is_next(site: Site) -> None:
     raised = site.submit("hold", name="low")
     high = [site.submit("hold", priority=9, name=f"high-{n}") for n in range(2)]
     site.client.lanes.resume("two")
-    site.start(plant="only_positions")
+    site.start(plant="only_positions,tells_hints")
     site.began(high[0]), site.began(high[1])
+    site.until(lambda: site.sql.one(LISTENS), "the worker to listen")
     assert site.client.set_priority(raised, 9, by="ann") == 0
+    site.until((site.folder / "heard-two").exists, "the hint")
     site.open("high-0")
     site.began(raised)
     assert [site.status(job) for job in low] == ["approved"] * 3

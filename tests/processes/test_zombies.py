@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+from tests.pace import bound
 from tests.processes.harness import Process, Site, kill
 
 pytestmark = pytest.mark.processes
@@ -70,7 +71,7 @@ def test_a_companion_that_dies_is_replaced(site: Site) -> None:
     id, old = worker.id, worker.companion
     site.until(lambda: worker.companion, "the companion")
     kill(old)
-    assert site.until(lambda: worker.companion not in (0, old), "another companion") < 4
+    assert site.until(lambda: worker.companion not in (0, old), "another companion") < bound(4)
     site.beats_past_expiry(id)
     site.open("go")
     (ended,) = site.ended(job)

@@ -25,6 +25,7 @@ class Approving(Machine):
                  "v": ("b", {"approval": "above", "approval_above": DEAR, "estimator": "v:estimate"})}  # fmt: skip
         for name, (lane, options) in kinds.items():
             self.model.kinds[name] = Kind(self.engine.type(name, lane, **options), lane)
+        self.model.came_back = self._came_back
 
     @rule(kind=st.sampled_from("wv"), priority=st.sampled_from([0, 5]), delay=st.sampled_from([None, None, 90]),
           age=st.sampled_from([None, None, 30]), key=st.sampled_from([None, None, "m"]), body=st.sampled_from("pq"))  # fmt: skip
@@ -38,6 +39,15 @@ class Approving(Machine):
     def submitted(self, job: Job) -> None:
         self.model.gate(job, self._estimate_of(job))
         self._remember(job)
+
+    def _came_back(self, job: Job) -> None:
+        """A dead letter is not asked for again what it was asked for already; what died before that still has to be."""
+        if job.agreed or job.kind not in ("w", "v"):
+            return
+        if job.cheap is None:
+            self.model.gate(job, self._estimate_of(job))
+        elif not job.cheap:
+            job.status, job.asked = "awaiting_approval", self.model.now
 
     def _estimate_of(self, job: Job) -> int | None:
         rows = self.engine.rows("select estimate_id from lanework.estimating where job_id = %s", job.id)
@@ -79,7 +89,8 @@ class Approving(Machine):
             assert answer == "LW524"
             return
         self.model.forget_estimate(job)
-        job.asked = job.progress = None
+        job.asked = job.progress = job.cheap = None
+        job.agreed = False
         self.model.gate(job, self._estimate_of(job))
         assert answer == job.status
         self._remember(job)

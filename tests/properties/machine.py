@@ -265,12 +265,13 @@ class Machine(Acts):
         dead = [job for job in jobs if job.status == "failed"]
         job = jobs[n % len(jobs)] if n % 4 == 0 else dead[n % len(dead)]
         try:
-            assert self.engine.one("select lanework.retry(%s, 'ada')", job.id) == "approved"
+            status = self.engine.one("select lanework.retry(%s, 'ada')", job.id)
         except psycopg.Error as error:
             assert error.sqlstate == "LW510" and job.status != "failed", error
             return
         assert job.status == "failed", f"job {job.id} came back though it was {job.status}"
         self.model.retry(job)
+        assert status == job.status
 
     @precondition(lambda self: self.model.redrive is None and any(job.status == "failed" for job in self.model.jobs.values()))
     @rule(n=pick, canary=st.booleans())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -35,6 +36,8 @@ class Job:
     estimate: float | None = None  # what its estimate says, for a job that is one
     hashes: list[str] = field(default_factory=list)  # what it was before, and is
     deaths: int = 0
+    agreed: bool = False  # somebody has approved what it is
+    cheap: bool | None = None  # what its estimate has said of what it is; None: there is none
     own_tries: int = 0  # of one that was sent ahead with a single try
 
     @property
@@ -100,6 +103,7 @@ class Model:
     leader: tuple[int, float] | None = None
     redrive: Redrive | None = None
     now: float = 0.0
+    came_back: Callable[[Job], None] = lambda job: None  # a dead letter may have to wait for its approval again
 
     # claiming
 
@@ -188,6 +192,7 @@ class Model:
         job.max_tries = tries or job.own_tries or job.max_tries
         if job.deadline is not None and job.deadline <= self.now:
             job.deadline = None
+        self.came_back(job)
 
     def start_redrive(self, id: int, members: list[int], canary: bool) -> None:
         self.redrive = Redrive(id, {member: self.jobs[member].deaths for member in members}, members[0] if canary else None)
@@ -278,7 +283,8 @@ class Model:
     def ended(self, job: Job) -> None:
         target = self.jobs.get(self.pairs.pop(job.id, 0))
         if target is not None and target.status == "pending":
-            if job.status == "completed" and job.estimate is not None and job.estimate <= DEAR:
+            target.cheap = job.status == "completed" and job.estimate is not None and job.estimate <= DEAR
+            if target.cheap:
                 self.let_go(target)
             else:  # over the sum, or nobody knows
                 target.status, target.asked = "awaiting_approval", self.now
@@ -294,6 +300,7 @@ class Model:
             return "LW521"
         if hash != job.hashes[-1]:
             return "LW520"
+        job.agreed = True
         self.let_go(job)
         return job.status
 

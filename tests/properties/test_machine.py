@@ -60,7 +60,7 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
     "a cancel is forgotten": ("settle", "h.stop_kind is not null and", "false and"),
     "a redrive forgets the attempts": ("move_back", "'status', 'run_at'", "'status', 'attempt', 'run_at'"),
     "a canary is not waited for": ("carry_redrive", "if v_end is distinct from 'completed' then", "if false then"),
-    "holds are not looked at": ("free_slots", "or lanework.lane_held(p_lane.name)", ""),
+    "holds are not looked at": ("free_slots", "p_lane.name and lanework.holds(f)", "p_lane.name and false"),
     "a drained worker claims": ("claim", "'{active}'", "'{active,draining}'"),
     "a priority is not stored": ("carry_priority", "set rank = -", "set rank = "),
     "answers stay lost": ("beat", "where a.ids is not null", "where false"),

@@ -50,7 +50,7 @@ class Crowd:
             rows = Engine(db).rows("select status::text, count(*)::int as n from lanework.jobs group by 1")
         return ", ".join(f"{row['n']} {row['status']}" for row in rows)
 
-    def work(self, done: Callable[[], bool], seconds: float = 30) -> None:
+    def work(self, done: Callable[[], bool], seconds: float = 90) -> None:
         """Until `done`, or the time is up: it must come to rest in time."""
         for thread in self._threads:
             thread.start()

@@ -33,6 +33,6 @@ class Beside(Generic[T]):
 
     def result(self) -> T:
         try:
-            return self._future.result(10)
+            return self._future.result(60)
         finally:
             self._threads.shutdown()

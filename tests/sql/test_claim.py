@@ -192,6 +192,15 @@ def test_only_an_active_worker_claims(engine: Engine) -> None:
         assert caught.value.sqlstate == "LW401"
 
 
+def test_a_late_word_about_bodies_sets_nothing(engine: Engine) -> None:
+    """Two calls of one worker at the same moment: whichever comes last, the number of the later one stays."""
+    lane, worker = engine.lane("l"), engine.worker()
+    use = "select lanework.use_lane(%s, %s, %s, %s)"
+    assert engine.one(use, lane, worker, 3, 10) is True
+    assert engine.one(use, lane, worker, 5, 9) is False
+    assert engine.used(lane) == 3
+
+
 def test_a_late_claim_does_not_forget_newer_bodies(engine: Engine) -> None:
     """A claim whose client gave up runs after the worker's newer calls: it may not set the worker's use back."""
     lane, kind, worker, other = engine.lane("l", 3), engine.type("t", "l"), engine.worker(), engine.worker()

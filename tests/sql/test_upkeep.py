@@ -62,5 +62,6 @@ def test_productions_clock_cannot_be_moved(database: str) -> None:
 def test_bulk_rows_meet_the_limits_too(engine: Engine, column: str) -> None:
     kind = engine.type("t")
     value = {"payload": "'[]'", "rank": "2000", "max_tries": "0"}[column]
-    with pytest.raises(psycopg.errors.CheckViolation):
+    with pytest.raises(psycopg.Error) as refused:
         engine.rows(f"insert into lanework.jobs (type_id, status, {column}) values ({kind}, 'approved', {value})")
+    assert refused.value.sqlstate == "LW300" and engine.one("select count(*) from lanework.jobs") == 0

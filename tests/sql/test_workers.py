@@ -84,20 +84,16 @@ def test_an_ended_worker_is_told_so_and_leaves_nothing(engine: Engine) -> None:
     assert engine.lead(engine.worker()), "its leadership ends with it"
 
 
-@pytest.mark.parametrize("path", ["joint call", "use_lane"])
-def test_late_calls_of_an_ended_worker_leave_nothing(engine: Engine, path: str) -> None:
+def test_late_calls_of_an_ended_worker_leave_nothing(engine: Engine) -> None:
     """A zombie wakes up and tells how many bodies it has: the lane of the living may not lose slots to it."""
     worker = engine.worker()
     (claim,) = running(engine, worker)
     lane, kind = engine.job(claim.id)["lane_id"], engine.job(claim.id)["type_id"]
     engine.end_worker(worker)
-    try:
-        if path == "joint call":
-            engine.claim(worker, lane, kind, want=0, used=5, capped={kind: 5}, done=[claim])
-        else:
-            engine.rows("select lanework.use_lane(%s, %s, 5, 1000000)", lane, worker)
-    except psycopg.Error as error:
-        assert error.sqlstate == "LW401"
+    for want in (0, 1):
+        with pytest.raises(psycopg.Error) as error:
+            engine.claim(worker, lane, kind, want=want, used=5, capped={kind: 5}, done=[claim])
+        assert error.value.sqlstate == "LW401"
     assert engine.used(lane) == 0
     assert engine.one("select count(*) from lanework.type_use") == 0
 

@@ -32,6 +32,10 @@ _LOG = {
 }
 
 
+# A server whose data may vanish keeps little of its log: several of them fit into memory.
+_TRANSIENT = {"max_wal_size": "128MB", "min_wal_size": "32MB", "wal_init_zero": "off"}
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     tcp_port: int | None = None  # None: the unix socket only
@@ -54,7 +58,8 @@ class Settings:
             "full_page_writes": safety,
             "synchronous_commit": safety,
         }
-        return _HEAD + "".join(f"{name} = {_quoted(value)}\n" for name, value in (values | _TUNING | _LOG).items())
+        more = {} if self.durable else _TRANSIENT
+        return _HEAD + "".join(f"{name} = {_quoted(value)}\n" for name, value in (values | _TUNING | _LOG | more).items())
 
     @staticmethod
     def authentication() -> str:

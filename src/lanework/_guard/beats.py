@@ -25,34 +25,43 @@ class Beats(Service):
         super().__init__()
         self._guard, self._keeper = guard, keeper
         self._last_ok = time.monotonic()
+        self._last = 0.0
+        self._due: asyncio.TimerHandle | None = None
         self._fenced = False
         self._stopped_since: float | None = None
 
     def busy(self) -> None:
-        self.wake()
+        """Jobs run again: the next beat comes a busy beat after the last one. (Not at once: jobs that come one by one would each
+        be answered with a beat, which takes the machine from them just when they start.)"""
+        if self._due is not None:
+            self._due.cancel()
+        wait = max(self._last + self._guard.settings.beat - time.monotonic(), 0.0)
+        self._due = asyncio.get_running_loop().call_later(wait, self.wake)
 
     async def run_once(self) -> float:
         guard, settings = self._guard, self._guard.settings
+        self._last = time.monotonic()
         if self._stopped_too_long():
             return settings.beat
         gap = max(settings.idle_beat, settings.beat) * 2 + 1
         try:
             async with asyncio.timeout(settings.fence_after / 2):
-                signals = await self._keeper.run(beat(guard.worker_id, sorted(guard.open), guard.told, gap))
+                worker = guard.worker_id  # it may have another one when the answer is here
+                signals = await self._keeper.run(beat(worker, sorted(guard.open), guard.told, gap))
         except TimeoutError:
             raise DatabaseUnavailable("no answer to a heartbeat") from None
         self._last_ok = time.monotonic()
         self._fenced = False
         guard.tell(line("k"))
-        self._pass_on(signals)
+        self._pass_on(worker, signals)
         if guard.is_stuck and guard.open:
             await guard.stand_in(self._keeper)
         return settings.beat if guard.open else settings.idle_beat
 
-    def _pass_on(self, signals: list[Signal]) -> None:
+    def _pass_on(self, worker: int, signals: list[Signal]) -> None:
         for one in signals:
             if one.kind == "retired":
-                self._guard.tell(line("r", one.reason))
+                self._guard.tell(line("r", f"{worker} {one.reason}"))
             else:
                 self._guard.tell(json_line("s", one._asdict()))
 

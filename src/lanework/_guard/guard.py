@@ -167,11 +167,12 @@ class Guard:
         for service in self._services:
             service.start()
 
-    def look_now(self) -> None:
-        """A schedule or a task has changed, or we lead from now on."""
+    def look_now(self, *, house_in: float = 0.0) -> None:
+        """A schedule or a task has changed, or we lead from now on: then the house can wait a moment."""
+        loop = asyncio.get_running_loop()
         for service in self._services:
             if isinstance(service, (Scheduler, Housekeeper)):
-                service.wake()
+                loop.call_later(house_in if isinstance(service, Housekeeper) else 0.0, service.wake)
 
     def tell(self, message: bytes) -> None:
         with contextlib.suppress(OSError):

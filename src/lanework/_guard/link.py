@@ -31,7 +31,7 @@ class GuardLink(Service):
 
     def __init__(
         self, dsn: str, settings: Settings, *, embedded: str | None, on_stop: Callable[[dict[str, Any]], None],
-        on_fence: Callable[[bool], None], on_retired: Callable[[str], None], on_drain: Callable[[], None],
+        on_fence: Callable[[bool], None], on_retired: Callable[[str, int], None], on_drain: Callable[[], None],
     ) -> None:  # fmt: skip
         super().__init__()
         self._dsn, self._settings, self._embedded = dsn, settings, embedded
@@ -169,7 +169,8 @@ class GuardLink(Service):
                     self._last_beat = time.monotonic()
                     self._fence(False)
                 case "r":
-                    self._on_retired(rest)
+                    number, _, reason = rest.partition(" ")
+                    self._on_retired(reason, int(number))
                 case "d":
                     self._on_drain()
         if self._lines.closed and self._sock is not None:

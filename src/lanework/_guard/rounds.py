@@ -16,6 +16,8 @@ logger = logging.getLogger("lanework")
 
 #: Seconds until the next commit of an act on many jobs.
 CARRY = 0.05
+#: A new leader keeps house this many seconds later: mostly it is a worker that starts, and its first jobs come first.
+FIRST_JOBS = 1.5
 
 
 class Rounds(Service):
@@ -32,7 +34,7 @@ class Rounds(Service):
         leads, recovered, _, unfinished = await self._keeper.run(tend(self._guard.worker_id, settings.lease))
         newly, self._guard.leads = leads and not self._guard.leads, leads
         if newly:
-            self._guard.look_now()
+            self._guard.look_now(house_in=min(settings.sweep, FIRST_JOBS))
         if recovered:
             logger.warning("recovered %d jobs of workers that fell silent", recovered)
         # acts on many jobs go on in small commits, with room for the heartbeat between them

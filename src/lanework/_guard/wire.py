@@ -4,7 +4,7 @@ worker → guard                                   guard → worker
 h {json}   hello: who I am, where the database   s {json}   stop this job: kind, job, attempt, reason
 o no       this claim is being asked for         f          fence: no beat got through for too long, stop everything
 c no       every job of this claim is settled    k          a beat got through
-p pid      a child process has started           r reason   the database has declared this worker dead
+p pid      a child process has started           r no why   the database has declared this worker dead
 x pid      it is gone, with all its group        d          drain: finish what runs, claim nothing, leave
 j pid id   it runs this job
 t          the event loop moves

@@ -77,7 +77,7 @@ class Host(Protocol):
     def handler(self, type_id: int) -> Handler: ...
     def versions(self) -> dict[int, int]: ...
     def due_in(self, seconds: float) -> None: ...
-    def retired(self, reason: str) -> None: ...
+    def retired(self, reason: str, worker_id: int) -> None: ...
     def told(self) -> None: ...
     def permit_name(self, declared: str) -> str: ...
 
@@ -188,7 +188,7 @@ class Lane(Service):
         # with one slot the order is a promise: what a retry or a late commit put behind a position must come first
         from_top = self.view.max_slots == 1 or self._positions.due()
         started, self._hungry = time.monotonic(), False
-        self._told = self.taken
+        self._told, worker, forgotten = self.taken, self.host.worker_id, self._positions.times_forgotten
         try:
             verb = self._verb(claim, no, want, done, from_top)
             await reach("before_claim")
@@ -203,11 +203,13 @@ class Lane(Service):
                 if is_outage(error):
                     self._doubt = (want, time.monotonic() + self.host.doubt_s)
             self._hungry = True
-            return await self._failed(error, done)
+            return await self._failed(error, done, worker)
         lost = set() if answer.all_taken else await self._read_back(done)
         self._taken(done, lost)
         if from_top:
-            self._positions.rescanned(started)
+            self._positions.rescanned(started, forgotten)
+        if answer.claimed:
+            self._positions.advance(answer.claimed, forgotten)
         return self._claimed(answer.claimed, claim, no, want, from_top)
 
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
@@ -234,25 +236,33 @@ class Lane(Service):
                 return max(self._positions.next_rescan - time.monotonic(), 0.001)
             return 0.0 if self._done else 3600.0
         self._hungry = True
-        self._positions.advance(rows)
         self._unsettled[no] = len(rows)
         self.host.told()
         self.used += len(rows)
         self.used_by_type.update([row.type_id for row in rows])
         self._limits.claimed(rows)
-        self._spawn(self._start_all(rows, claim, no))
+        if len(rows) <= TURN:  # few: without a turn of the loop before they start
+            rows = self._start_ready(rows, claim, no)
+        if rows:
+            self._spawn(self._start_all(rows, claim, no))
         return 0.0
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
-    async def _start_all(self, rows: list[Claimed], claim: str, no: int) -> None:
-        """Starts what came with its payload; fetches the others, a few megabytes at a time."""
-        for count, row in enumerate(rows, 1):
+    def _start_ready(self, rows: list[Claimed], claim: str, no: int) -> list[Claimed]:
+        """Starts what came with its payload; answers the others."""
+        for row in rows:
             if row.payload is not None:
                 self._start(row, claim, no, row.payload)
-            if count % TURN == 0:
-                await asyncio.sleep(0)
-        rows = [row for row in rows if row.payload is None]
+        return [row for row in rows if row.payload is None]
+
+    async def _start_all(self, rows: list[Claimed], claim: str, no: int) -> None:
+        """Starts what came with its payload; fetches the others, a few megabytes at a time."""
+        waiting: list[Claimed] = []
+        for begin in range(0, len(rows), TURN):
+            waiting += self._start_ready(rows[begin : begin + TURN], claim, no)
+            await asyncio.sleep(0)
+        rows = waiting
         while rows:
             size, count = 0, 0
             while count < len(rows) and (count == 0 or size + rows[count].bytes <= FETCH_BYTES):
@@ -359,10 +369,10 @@ class Lane(Service):
             self._tell_lost(missing, await self.keeper.run(read_back(self.host.worker_id, [run.held for run in missing])))
         for run, _ in batch:
             self._settled_some(run.no)
+            self._limits.stored(run)
         self.host.told()
         if self.hooks is not None:
             _tell_hooks(self.hooks, batch, answers)
-            self._limits.stored(run)
         await self._announce(answers)
 
     async def _settle_or_split(self, batch: list[tuple[Run, Verdict]]) -> list[Settled]:
@@ -407,10 +417,10 @@ class Lane(Service):
 
     # -- what can go wrong ---------------------------------------------------------------------------------------------
 
-    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]]) -> float:
+    async def _failed(self, error: BaseException, done: list[tuple[Run, str | None]], worker: int) -> float:
         if isinstance(error, WorkerRetired):
             self._taken(done, {run.row.id for run, _ in done})
-            self.host.retired(str(error))
+            self.host.retired(str(error), worker)
             return 3600.0
         if done and isinstance(error, (psycopg.Error, LaneworkError)) and not is_outage(error):
             await self._complete_alone(done)

@@ -32,14 +32,17 @@ class Positions:
         self._at: dict[int, dict[Place, Key]] = {}
         self._recent: deque[dict[tuple[int, Place], Key]] = deque()
         self.next_rescan = 0.0
+        #: How often all was forgotten. A claim that was under way meanwhile knows nothing of what was put behind.
+        self.times_forgotten = 0
 
     def due(self) -> bool:
         """May the index be read from the top now?"""
         return time.monotonic() >= self.next_rescan
 
-    def rescanned(self, started: float) -> None:
-        now = time.monotonic()
-        self.next_rescan = now + SHARE * (now - started)
+    def rescanned(self, started: float, times_forgotten: int) -> None:
+        if times_forgotten == self.times_forgotten:
+            now = time.monotonic()
+            self.next_rescan = now + SHARE * (now - started)
 
     def ranges(self, types: Sequence[int], versions: dict[int, int], *, from_top: bool) -> Ranges:
         ranges = Ranges([], [], [], [], [], [], [], [])
@@ -60,8 +63,10 @@ class Positions:
         for column, value in zip(ranges, (type_id, version, *start, *below), strict=True):
             column.append(value)
 
-    def advance(self, claimed: Sequence[Claimed]) -> None:
+    def advance(self, claimed: Sequence[Claimed], times_forgotten: int) -> None:
         """Remembers how far these went; positions move on to where an earlier claim was."""
+        if times_forgotten != self.times_forgotten:
+            return
         last: dict[tuple[int, Place], Key] = {}
         for row in claimed:
             where, key = (row.type_id, (row.turn, row.rank)), (row.created_at, row.id)
@@ -84,3 +89,4 @@ class Positions:
         self._at.clear()
         self._recent.clear()
         self.next_rescan = 0.0
+        self.times_forgotten += 1

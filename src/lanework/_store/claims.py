@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from lanework._store.verb import Row, Verb, rows, scalar, verb
+from lanework._store.verb import Row, Verb, query, rows, scalar, verb
 from lanework.retries import Verdict
 
 
@@ -67,14 +67,16 @@ def cycle(
     capped_used: Sequence[int], ranges: Ranges, done: Sequence[Finished], limits: dict[str, Any] | None = None,
 ) -> Verb[Cycle]:  # fmt: skip
     ids, attempts, claims, results = _columns(done) if done else (None, None, None, None)
-    return verb(
-        "complete_and_claim", _cycle, worker=worker, lane=lane, call=call, no=no, claim=claim, want=want, used=used,
-        capped=array(capped), capped_used=array(capped_used), types=array(ranges.types), versions=array(ranges.versions),
-        turns=array(ranges.turns), ranks=array(ranges.ranks), ats=ranges.ats, ids=array(ranges.ids),
-        below_turns=array(ranges.below_turns), belows=array(ranges.belows),
-        done=ids, done_attempts=attempts, done_claims=claims, done_results=results,
-        limits=None if limits is None else json.dumps(limits),
-    )  # fmt: skip
+    params = {
+        "worker": worker, "lane": lane, "call": call, "no": no, "claim": claim, "want": want, "used": used,
+        "capped": array(capped), "capped_used": array(capped_used), "types": array(ranges.types),
+        "versions": array(ranges.versions), "turns": array(ranges.turns), "ranks": array(ranges.ranks), "ats": ranges.ats,
+        "ids": array(ranges.ids),
+        "below_turns": array(ranges.below_turns), "belows": array(ranges.belows),
+        "done": ids, "done_attempts": attempts, "done_claims": claims, "done_results": results,
+        "limits": None if limits is None else json.dumps(limits),
+    }  # fmt: skip
+    return Verb(query("complete_and_claim"), params, _cycle, binary=True)
 
 
 def array(values: Iterable[object]) -> str:

@@ -97,11 +97,22 @@ def _cut(conn: psycopg.AsyncConnection[Any], limit: float) -> None:
 
 async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnection[Any]:
     with translated():
-        conn = await psycopg.AsyncConnection.connect(conninfo(dsn, settings, name), autocommit=True, prepare_threshold=2)
+        conn = await _open(conninfo(dsn, settings, name))
         with watched(conn, settings):
             await _greet(conn, settings)
     set_json_loads(_raw, conn)
-    return cast("psycopg.AsyncConnection[Any]", conn)
+    return conn
+
+
+async def _open(info: str) -> psycopg.AsyncConnection[Any]:
+    try:
+        return await psycopg.AsyncConnection.connect(info, autocommit=True, prepare_threshold=2)
+    except asyncio.CancelledError:
+        pass
+    # A connection that is broken off half-way is closed when nothing knows it any more. The cancelled task would: its traceback
+    # holds the frames, and the server would wait for a password for a minute (and with it whoever drops a database). So another
+    # one is raised, outside of the block.
+    raise asyncio.CancelledError
 
 
 async def _greet(conn: psycopg.AsyncConnection[Any], settings: Settings) -> None:

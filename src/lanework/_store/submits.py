@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from lanework._store.verb import Row, Verb, query, translated, verb
+from lanework._store.copying import Bulk, blocks, number, statement, text, texts
+from lanework._store.verb import Row, Verb, translated, verb
 
 if TYPE_CHECKING:
     from lanework.handlers import Handler, Payloads
     from lanework.job import Options, Submission
-
-COPY_BLOCK = 2000
-BACKSLASH, TWO = "\\", "\\\\"
 
 
 class Stored(NamedTuple):
@@ -46,31 +43,30 @@ def seconds(value: timedelta | float | None) -> float | None:
     return value.total_seconds() if isinstance(value, timedelta) else value
 
 
-class Bulk(NamedTuple):
-    """What a bulk submit knows before it copies: its ids, its turns in a fair lane, and the columns that all its rows share."""
-
-    ids: Sequence[int]
-    turns: Sequence[int]
-    lane: str
-    columns: str
-
-
 def prepare_bulk(handler: Handler, count: int, options: Options) -> Verb[Bulk]:
     def decode(found: list[Row]) -> Bulk:
-        first, ids, type_id, lane, fair_lane, turn, priority, max_tries, now, deadline, later, run_at = found[0]
-        rank = -(priority if options.priority is None else options.priority)
-        status, when = ("scheduled", run_at) if later else ("approved", None)
-        session, blocked_on = options.session, None
-        if session is not None:
-            status, blocked_on = "blocked", "session"
-        tries = options.max_tries or max_tries
-        shared = [
-            now, when, deadline, status, type_id, fair_lane or None, rank, handler.version, tries,
-            options.owner, session, blocked_on,
-        ]  # fmt: skip
-        columns = "\t".join(map(_field, shared))
-        turns = _turns(turn if status == "approved" else 0, count)
-        return Bulk(ids or range(first, first + count), turns, lane, f"\t{columns}\t{_array(options.tags)}\t")
+        first, ids, type_id, lane, fair_lane, turn, priority, max_tries, now, deadline, run_at = found[0]
+        status = "approved" if run_at is None else "scheduled"
+        if options.session is not None:
+            status = "blocked"
+        columns = {
+            "created_at": number(now, 8),
+            "run_at": None if run_at is None else number(run_at, 8),
+            "deadline": None if deadline is None else number(deadline, 8),
+            "status": text(status),
+            "type_id": number(type_id, 4),
+            "lane_id": number(fair_lane, 4) if fair_lane else None,
+            "rank": number(-(priority if options.priority is None else options.priority), 2),
+            "version": number(handler.version, 2),
+            "max_tries": number(options.max_tries or max_tries, 2),
+            "owner": None if options.owner is None else text(options.owner),
+            "session": None if options.session is None else text(options.session),
+            "blocked_on": None if options.session is None else text("session"),
+            "tags": texts(options.tags) if options.tags else None,
+        }
+        turns = _turns(turn, count) if turn and status == "approved" else None
+        shared = {name: value for name, value in columns.items() if value is not None}
+        return Bulk(ids or range(first, first + count), turns, lane, shared)
 
     return verb(
         "prepare_bulk", decode, type=handler.name, count=count, owner=options.owner, priority=options.priority,
@@ -79,44 +75,18 @@ def prepare_bulk(handler: Handler, count: int, options: Options) -> Verb[Bulk]:
 
 
 def _turns(first: int, count: int) -> Sequence[int]:
-    if first == 0:
-        return [0] * count
     return range(first, first + count) if first + count <= 0 else [-1] * count
-
-
-def _field(value: object) -> str:
-    if value is None:
-        return r"\N"
-    return str(value).replace("\\", "\\\\").replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r")
-
-
-def _array(tags: Sequence[str] | None) -> str:
-    if not tags:
-        return r"\N"
-    quoted = ",".join('"' + tag.replace("\\", "\\\\").replace('"', '\\"') + '"' for tag in tags)
-    return _field("{" + quoted + "}")
-
-
-def blocks(bulk: Bulk, payloads: Iterable[str]) -> Iterator[bytes]:
-    """The rows as COPY reads them. JSON has no raw tab or line end; only its backslashes need another one."""
-    rows = zip(bulk.ids, bulk.turns, payloads, strict=True)
-    columns = bulk.columns
-    while part := [
-        f"{id}\t{turn}{columns}{payload.replace(BACKSLASH, TWO) if BACKSLASH in payload else payload}\n"
-        for id, turn, payload in islice(rows, COPY_BLOCK)
-    ]:
-        yield "".join(part).encode()
 
 
 def copy_in(conn: psycopg.Connection[Any], bulk: Bulk, payloads: Payloads) -> None:
     """All or none. In a transaction of the caller `transaction()` is a savepoint, so that the caller can go on after an error."""
-    with translated(), conn.transaction(), psycopg.Cursor(conn).copy(query("copy_jobs")) as copy:
+    with translated(), conn.transaction(), psycopg.Cursor(conn).copy(statement(bulk)) as copy:
         for block in blocks(bulk, payloads):
             copy.write(block)
 
 
 async def acopy_in(conn: psycopg.AsyncConnection[Any], bulk: Bulk, payloads: Payloads) -> None:
     with translated():
-        async with conn.transaction(), psycopg.AsyncCursor(conn).copy(query("copy_jobs")) as copy:
+        async with conn.transaction(), psycopg.AsyncCursor(conn).copy(statement(bulk)) as copy:
             for block in blocks(bulk, payloads):
                 await copy.write(block)

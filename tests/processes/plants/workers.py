@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 from lanework._pools.base import Quarantined
@@ -110,6 +112,17 @@ def only_positions() -> None:
 
     right = put("lanework._services.positions:Positions", "ranges", ranges)
     put("lanework._services.positions", "LAG", 0)
+
+
+@a_plant
+def tells_hints() -> None:
+    """No bug: a test can wait until a worker has heard that rows were put before those that it has claimed last."""
+
+    def rescan(self: Any) -> None:
+        right(self)
+        (Path(os.environ["LANEWORK_TEST_FOLDER"]) / f"heard-{self.name}").touch()
+
+    right = put(LANE, "rescan", rescan)
 
 
 @a_plant

@@ -5,24 +5,70 @@ create function lanework.first_status(p_run_at timestamptz, p_session text, p_no
 returns lanework.job_status language sql immutable parallel safe
 return case when p_session is not null then 'blocked'::lanework.job_status when p_run_at > p_now then 'scheduled' else 'approved' end;
 
--- Bulk submits copy rows in. They may not start in a state that a submit does not give.
-create function lanework.check_new_jobs() returns trigger
-language plpgsql as $$
+-- Whatever way rows come (`enqueue`, COPY, a parent, a redrive): they start in a state that a submit gives, within the limits that
+-- `enqueue` explains in words, wait for an approval where they need one, and are told and counted. One look at them for all of it.
+create function lanework.new_jobs() returns trigger
+language plpgsql
+set enable_seqscan = off
+as $$
+declare
+    n record;
 begin
-    if current_setting('lanework.moves', true) = 'redrive' then return null; end if; -- no new ones: dead letters on their way back
-    if exists (
-        select from added
-        where status not in ('approved', 'scheduled', 'blocked') or (status = 'blocked') <> (session is not null)
-           or status = 'approved' and run_at is not null or status = 'scheduled' and run_at is null
-           or attempt <> 0 or tries_used <> 0 or claim_id is not null
-    ) then
+    select count(*) as count, min(a.id) as low, max(a.id) as high, min(a.type_id) as type_id, max(a.type_id) as other_type,
+           bool_or(a.status not in ('approved', 'scheduled', 'blocked') or (a.status = 'blocked') <> (a.session is not null)
+               or a.status = 'approved' and a.run_at is not null or a.status = 'scheduled' and a.run_at is null
+               or a.attempt <> 0 or a.tries_used <> 0 or a.claim_id is not null) as odd,
+           bool_or(jsonb_typeof(a.payload) <> 'object' or pg_column_size(a.payload) > 524288) as unfit,
+           bool_or(a.rank not between -1000 and 1000 or a.max_tries not between 1 and 100 or a.version < 1 or a.turn > 0) as beyond,
+           exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
+               or exists (select from lanework.approval_rules) as gated,
+           exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('submitted', '*')) as silent,
+           coalesce(current_setting('lanework.moves', true), '') as moves
+    into n from added a;
+    if n.count = 0 then return null; end if;
+    if n.odd and n.moves <> 'redrive' then -- dead letters on their way back are no new ones
         raise exception 'new jobs start as approved, as scheduled with a run_at, or as blocked with a session; nothing was stored'
             using errcode = 'LW300';
+    elsif n.unfit then
+        raise exception 'payload: expected JSON objects of at most 524288 bytes; nothing was stored' using errcode = 'LW300';
+    elsif n.beyond then
+        raise exception 'expected a rank from -1000 to 1000, 1 to 100 tries, a version from 1 on and no turn above 0; nothing was stored'
+            using errcode = 'LW300';
+    end if;
+    if n.gated then
+        perform lanework.gate(array(
+            with kinds as materialized (select distinct a.type_id, a.owner from added a),
+            gated as materialized (
+                select k.type_id, k.owner from kinds k join lanework.job_types t on t.id = k.type_id
+                cross join lateral lanework.approval_rule(k.type_id, k.owner) r
+                where t.estimator is not null or r.policy <> 'never')
+            select a.id from added a join gated g on g.type_id = a.type_id and g.owner is not distinct from a.owner order by a.id));
+    end if;
+    if n.moves <> '' then return null; end if; -- what an operator moves back is told of by whoever moves it
+    if n.type_id = n.other_type then
+        insert into lanework.rollups as r (minute, writer, lane_id, type_id, submitted)
+        values (date_trunc('minute', lanework.now()), pg_backend_pid(), 0, n.type_id, n.count)
+        on conflict (minute, writer, lane_id, type_id) do update set submitted = r.submitted + excluded.submitted;
+    else
+        insert into lanework.rollups as r (minute, writer, lane_id, type_id, submitted)
+        select date_trunc('minute', lanework.now()), pg_backend_pid(), 0, a.type_id, count(*) from added a group by a.type_id
+        on conflict (minute, writer, lane_id, type_id) do update set submitted = r.submitted + excluded.submitted;
+    end if;
+    if n.silent then
+        return null;
+    elsif n.count = 1 then
+        insert into lanework.events (topic, kind, job_ids) values ('job', 'submitted', array[n.low]);
+    elsif n.high - n.low + 1 = n.count then
+        insert into lanework.events (topic, kind, job_range) values ('job', 'submitted', int8range(n.low, n.high, '[]'));
+    else -- somebody took ids in between: in rows that a reader can bear
+        insert into lanework.events (topic, kind, job_ids)
+        select 'job', 'submitted', array_agg(x.id order by x.id)
+        from (select a.id, (row_number() over (order by a.id) - 1) / 1000 as part from added a) x group by x.part order by x.part;
     end if;
     return null;
 end $$;
-create trigger check_new_jobs after insert on lanework.jobs
-    referencing new table as added for each statement execute function lanework.check_new_jobs();
+create trigger new_jobs after insert on lanework.jobs
+    referencing new table as added for each statement execute function lanework.new_jobs();
 
 -- A hint to the workers of a lane.
 -- Inside somebody's transaction only while the server's notification queue is far from full: a hint must not be able
@@ -144,6 +190,11 @@ language sql stable as $$
                p_since
            ) > (select keep from lanework.lifetimes where thing = 'keys')
 $$;
+
+-- A moment as COPY takes it in its binary format: microseconds since the year 2000.
+create function lanework.ticks(p_at timestamptz) returns bigint
+language sql stable parallel safe
+return (extract(epoch from p_at) * 1000000)::bigint - 946684800000000;
 
 -- Bulk submits reserve their ids first, so that their handles are known before the rows are copied. `ids` is null when they
 -- follow each other from `first` on, as they do unless somebody submits at the same moment.

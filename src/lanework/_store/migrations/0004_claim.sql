@@ -4,35 +4,42 @@
 
 -- A fence rises with every claim on this server, and across a promotion (timeline) or a restore (epoch).
 create function lanework.fence_base() returns bigint
-language sql volatile as $$
-    select ((('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int)::bigint
-            + (select value from lanework.facts where name = 'fence_epoch')) << 44
-$$;
+language plpgsql volatile as $$
+begin
+    return ((('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::int)::bigint
+            + (select f.value from lanework.facts f where f.name = 'fence_epoch')) << 44;
+end $$;
 
 create function lanework.lane_lock(p_lane int) returns void
 language sql volatile as $$ select pg_advisory_xact_lock(1279350095, p_lane) $$;
 
--- Waits for the lane's lock as long as the caller's lock_timeout says.
+-- Waits for the lane's lock as long as the caller's lock_timeout says. Mostly it is free, and nothing has to be caught.
 create function lanework.try_lane_lock(p_lane int) returns boolean
 language plpgsql volatile as $$
 begin
-    perform lanework.lane_lock(p_lane);
+    if not pg_try_advisory_xact_lock(1279350095, p_lane) then
+        begin
+            perform lanework.lane_lock(p_lane);
+        exception when lock_not_available then
+            return false;
+        end;
+    end if;
     return true;
-exception when lock_not_available then
-    return false;
 end $$;
 
 -- Slots of a lane that are free for one worker. Exact only under the lane's lock; a look without it saves the lock.
 create function lanework.free_slots(p_lane lanework.lanes, p_worker bigint, p_used int, p_want int) returns int
 language plpgsql volatile as $$
 begin
-    if not p_lane.enabled or lanework.lane_held(p_lane.name) then return 0; end if;
-    return least(
-        p_want,
-        p_lane.worker_slots - p_used,
-        p_lane.max_slots - p_used - (
-            select coalesce(sum(u.used), 0) from lanework.lane_use u
-            where u.lane_id = p_lane.id and u.worker_id <> p_worker));
+    return (
+        select case when not p_lane.enabled or exists (select from lanework.drains)
+                         or exists (select from lanework.freezes f where f.lane = p_lane.name and lanework.holds(f)) then 0
+            else least(
+                p_want,
+                p_lane.worker_slots - p_used,
+                p_lane.max_slots - p_used - (
+                    select coalesce(sum(u.used), 0) from lanework.lane_use u
+                    where u.lane_id = p_lane.id and u.worker_id <> p_worker)) end);
 end $$;
 
 -- Every call of a worker starts here. Declaring it dead takes FOR UPDATE on its row: what the call does is either committed
@@ -44,11 +51,11 @@ begin
     return found;
 end $$;
 
--- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody.
+-- Answers false if a later call of this worker has been here before: the answer to this one is awaited by nobody. (That the worker
+-- lives is for the caller to look at.)
 create function lanework.use_lane(p_lane int, p_worker bigint, p_used int, p_call bigint) returns boolean
 language plpgsql volatile as $$
 begin
-    if not lanework.living(p_worker, '{active,draining}') then return false; end if;
     update lanework.lane_use u set used = p_used, call = p_call
     where u.lane_id = p_lane and u.worker_id = p_worker and u.call <= p_call;
     if found then return true; end if;
@@ -99,7 +106,8 @@ set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
-    v_lane lanework.lanes%rowtype;
+    v_name text;
+    v_most int;
     v_free int;
     v_each int;
     v_now timestamptz;
@@ -118,11 +126,11 @@ begin
         if lanework.living(p_worker, '{draining}') then return; end if; -- it may be resumed
         raise exception 'worker % is not active', p_worker using errcode = 'LW401';
     end if;
-    select * into v_lane from lanework.lanes l where l.id = p_lane;
-    if not found or lanework.free_slots(v_lane, p_worker, p_used, p_want) <= 0 then return; end if;
+    select l.max_slots, lanework.free_slots(l, p_worker, p_used, p_want) into v_most, v_free from lanework.lanes l where l.id = p_lane;
+    if not found or v_free <= 0 then return; end if;
 
     -- With one slot the order is a promise: what becomes claimable while this waits for the lock must be seen too.
-    if v_lane.max_slots = 1 then
+    if v_most = 1 then
         v_locked := lanework.try_lane_lock(p_lane);
         if not v_locked then return; end if;
     end if;
@@ -147,23 +155,22 @@ begin
         where r.type <> all (v_shut)
           and (cardinality(p_type) = 1
                or exists (
-                   select from lanework.job_types t where t.id = r.type and t.lane = v_lane.name
-                     and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0))
+                   select from lanework.job_types t join lanework.lanes l on l.name = t.lane and l.id = p_lane
+                   where t.id = r.type and (t.concurrency is null or lanework.type_room(r.type, p_worker, p_capped, p_capped_used) > 0) offset 0))
         order by h.turn, h.rank, h.created_at, h.id limit p_want) h;
     if v_heads = 0 then return; end if;
 
     if not v_locked and not lanework.try_lane_lock(p_lane) then
         return; -- the lane is busy; the finishes of this call are kept
     end if;
-    select * into v_lane from lanework.lanes l where l.id = p_lane;
-    v_free := lanework.free_slots(v_lane, p_worker, p_used, p_want);
-    if v_free <= 0 then return; end if;
+    select l.name, lanework.free_slots(l, p_worker, p_used, p_want) into v_name, v_free from lanework.lanes l where l.id = p_lane;
+    if not found or v_free <= 0 then return; end if;
     v_now := lanework.now();
     v_base := lanework.fence_base();
 
     if v_heads = 1 and p_capped = '{}' then
         v_type := p_type[v_live[1]];
-        if not exists (select from lanework.job_types t where t.id = v_type and t.lane = v_lane.name and t.concurrency is null) then
+        if not exists (select from lanework.job_types t where t.id = v_type and t.lane = v_name and t.concurrency is null) then
             return;
         end if;
         select array_agg(x.id), max(x.turn) filter (where x.turn < 0) into v_ids, v_turn from (
@@ -185,7 +192,7 @@ begin
             from unnest(v_live) as live(n)
             cross join lateral (select p_type[n] as type, p_version[n] as version, p_turn[n] as turn, p_rank[n] as rank, p_at[n] as at, p_id[n] as id,
                        p_below_turn[n] as below_turn, p_below[n] as below) r
-            join lanework.job_types t on t.id = r.type and t.lane = v_lane.name
+            join lanework.job_types t on t.id = r.type and t.lane = v_name
         ), found as materialized (
             select r.n, r.room, r.quota, r.type, x.id, x.turn, x.rank, x.created_at,
                    row_number() over (partition by r.type order by x.turn, x.rank, x.created_at, x.id) as nth,
@@ -226,15 +233,16 @@ begin
     if v_turn is not null then
         update lanework.turns t set turn = v_turn where t.lane_id = p_lane and t.turn < v_turn;
     end if;
-    insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
     if not lanework.use_lane(p_lane, p_worker, p_used + cardinality(v_ids), p_call) then
         raise exception 'a later call of worker % came first', p_worker using errcode = 'LW401';
     end if;
-    insert into lanework.type_use
-    select t.id, p_worker, coalesce(p_capped_used[array_position(p_capped, t.id)], 0) + count(*)
-    from lanework.jobs j join lanework.job_types t on t.id = j.type_id
-    where j.id = any (v_ids) and p_capped <> '{}' and t.concurrency is not null group by t.id order by t.id
-    on conflict (type_id, worker_id) do update set used = excluded.used;
+    if p_capped <> '{}' then
+        insert into lanework.type_use
+        select t.id, p_worker, coalesce(p_capped_used[array_position(p_capped, t.id)], 0) + count(*)
+        from lanework.jobs j join lanework.job_types t on t.id = j.type_id
+        where j.id = any (v_ids) and t.concurrency is not null group by t.id order by t.id
+        on conflict (type_id, worker_id) do update set used = excluded.used;
+    end if;
     return query
         with taken as (
             update lanework.jobs j
@@ -244,10 +252,21 @@ begin
             returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences') as fence, j.tries_used, j.version, j.turn, j.rank, j.suspect,
                       j.attempt > 1 or j.continues is not null as past, j.created_at, j.owner, pg_column_size(j.payload) as bytes,
                       case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end as payload
-        ), waited as (
+        ), waited as materialized (
             select t.type_id, case when t.first then width_bucket(v_now - t.created_at, lanework.bucket_bounds()) end as bucket,
-                   t.n, t.n * (v_now - t.created_at) as wait
-            from (select t.type_id, t.created_at, t.attempt = 1 as first, count(*) as n from taken t group by 1, 2, 3) t
+                   t.n, t.n * (v_now - t.created_at) as wait, t.low, t.high
+            from (
+                select t.type_id, t.created_at, t.attempt = 1 as first, count(*) as n, min(t.id) as low, max(t.id) as high
+                from taken t group by 1, 2, 3) t
+        ), told as (
+            -- ids that follow each other, as those of most claims do, are told as a range
+            insert into lanework.events (at, topic, kind, job_ids, job_range, data)
+            select v_now, 'job', 'started', case when not x.run then v_ids end, case when x.run then int8range(x.low, x.high, '[]') end,
+                   jsonb_build_object('worker', p_worker)
+            from (select min(w.low) as low, max(w.high) as high, sum(w.n) > 1 and max(w.high) - min(w.low) + 1 = sum(w.n) as run from waited w) x
+            where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('started', '*'))
+        ), noted as (
+            insert into lanework.claims values (p_worker, p_no, p_claim, v_ids)
         ), counted as (
             insert into lanework.rollups as r (minute, writer, lane_id, type_id, started, wait_s, wait_hist)
             select date_trunc('minute', v_now), pg_backend_pid(), p_lane, w.type_id, sum(w.n),

@@ -209,7 +209,7 @@ begin
                 false, null::timestamptz, null::text, 0, null::text;
         end if;
     end if;
-    if not lanework.use_lane(p_lane, p_worker, p_used, p_call) then
+    if exists (select from lanework.lane_use u where u.lane_id = p_lane and u.worker_id = p_worker and u.call > p_call) then
         return; -- a later call has been here: nobody waits for the answer to this one
     end if;
     if p_capped <> '{}' then
@@ -222,5 +222,7 @@ begin
         return query select * from lanework.claim(
             p_worker, p_lane, p_call, p_no, p_claim, p_want, p_used, p_capped, p_capped_used,
             p_type, p_version, p_turn, p_rank, p_at, p_id, p_below_turn, p_below, p_limits);
+        if found then return; end if; -- what it uses now is told by the claim
     end if;
+    perform lanework.use_lane(p_lane, p_worker, p_used, p_call);
 end $$;

@@ -469,14 +469,7 @@ begin
         select from lanework.jobs j where j.id = p_freeze.job_id and j.claim_id = p_freeze.claim_id and j.status = 'running' offset 0));
 end $$;
 
--- Asked by every claim: nearly always a look at two empty tables.
-create function lanework.lane_held(p_lane text) returns boolean
-language plpgsql volatile as $$
-begin
-    return exists (select from lanework.drains) or exists (select from lanework.freezes f where f.lane = p_lane and lanework.holds(f));
-end $$;
-
--- Who keeps a lane from starting jobs, besides its own settings.
+-- Who keeps a lane from starting jobs, besides its own settings. (A claim asks the same of `free_slots`.)
 create function lanework.held_by(p_lane text) returns text[]
 language sql volatile as $$
     select array(

@@ -361,10 +361,14 @@ end $$;
 
 -- A piece of an operation by filter. Called outside of one, it is an act of its own.
 create function lanework.carry_retry(p_ids bigint[], p_args jsonb, p_by text, p_operation bigint) returns int
-language plpgsql volatile as $$
+language plpgsql volatile
+set enable_seqscan = off
+as $$
 declare
+    -- by filter, what is archived stays there
     v_moved bigint[] := lanework.move_back(
-        p_ids, coalesce(nullif(p_by, ''), 'unknown'), null, p_operation, p_max_age => make_interval(secs => (p_args ->> 'max_age_s')::float8));
+        array(select f.id from lanework.jobs_failed f where f.id = any (p_ids) and (p_operation is null or f.archived_at is null)),
+        coalesce(nullif(p_by, ''), 'unknown'), null, p_operation, p_max_age => make_interval(secs => (p_args ->> 'max_age_s')::float8));
 begin
     if p_operation is null and v_moved <> '{}' then
         perform lanework.audit(p_by, 'job.retry', 'jobs', null, jsonb_build_object('ids', v_moved));

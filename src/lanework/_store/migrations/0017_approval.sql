@@ -186,28 +186,6 @@ begin
     perform lanework.hint(l) from unnest(v_lanes) l;
 end $$;
 
--- Whatever way a row comes (a submit, COPY, a parent, a redrive): what needs an estimate or an approval waits for it before the
--- statement has ended. Where nobody uses approval this is two looks into empty indexes.
-create function lanework.gate_new_jobs() returns trigger
-language plpgsql
-set enable_seqscan = off
-as $$
-begin
-    if exists (select from lanework.job_types t where t.approval <> 'never' or t.estimator is not null)
-       or exists (select from lanework.approval_rules) then
-        perform lanework.gate(array(
-            with kinds as materialized (select distinct a.type_id, a.owner from added a),
-            gated as materialized (
-                select k.type_id, k.owner from kinds k join lanework.job_types t on t.id = k.type_id
-                cross join lateral lanework.approval_rule(k.type_id, k.owner) r
-                where t.estimator is not null or r.policy <> 'never')
-            select a.id from added a join gated g on g.type_id = a.type_id and g.owner is not distinct from a.owner order by a.id));
-    end if;
-    return null;
-end $$;
-create trigger gate_new_jobs after insert on lanework.jobs
-    referencing new table as added for each statement execute function lanework.gate_new_jobs();
-
 -- Lets a job go on that needs nothing more: into its session's order, to its moment, or into the queue.
 create function lanework.let_go(p_id bigint) returns lanework.job_status
 language plpgsql volatile

@@ -1,7 +1,8 @@
 -- Events and metrics: what happened, told once per batch, and counted per minute.
 --
 -- Every change of state is caught where it arrives: by triggers on the tables that jobs move into, once per statement. So nothing
--- that changes a job's state has to remember to tell of it.
+-- that changes a job's state has to remember to tell of it. New jobs are told of by `new_jobs`, started ones by the claim itself:
+-- there is one way into `running`.
 
 -- Metrics. Each session adds to rows of its own in the transaction that it counts, so nobody waits for anybody; the leader merges
 -- old minutes (writer 0). Times are histograms over fixed bounds: place k counts what is below bound k and not below bound k - 1,
@@ -53,10 +54,13 @@ return '{
 create function lanework.histogram(p_places int[], p_counts bigint[]) returns int[]
 language plpgsql immutable parallel safe as $$
 declare
-    v_last int := (select max(x) from unnest(p_places) x);
+    v_last int := -1;
     v_all int[];
 begin
-    if v_last is null then return null; end if;
+    for i in 1 .. coalesce(cardinality(p_places), 0) loop
+        if p_places[i] > v_last then v_last := p_places[i]; end if;
+    end loop;
+    if v_last < 0 then return null; end if;
     v_all := array_fill(0, array[v_last + 1]);
     for i in 1 .. cardinality(p_places) loop
         if p_places[i] is not null then
@@ -101,54 +105,6 @@ begin
     return null;
 end $$;
 create trigger note_spending after insert or update on lanework.spending for each row execute function lanework.note_spending();
-
--- New jobs. (Rows that an operator moves back among them are none: whoever moves them tells of it.)
-create function lanework.note_submitted() returns trigger
-language plpgsql as $$
-declare
-    v_types int[];
-    v_counts bigint[];
-    v_first bigint;
-    v_last bigint;
-    v_count bigint;
-begin
-    if coalesce(current_setting('lanework.moves', true), '') <> '' then return null; end if;
-    select array_agg(x.type_id), array_agg(x.n), min(x.low), max(x.high), sum(x.n)
-    into v_types, v_counts, v_first, v_last, v_count
-    from (select a.type_id, count(*) as n, min(a.id) as low, max(a.id) as high from added a group by a.type_id) x;
-    if v_count is null then return null; end if;
-    insert into lanework.rollups as r (minute, writer, lane_id, type_id, submitted)
-    select date_trunc('minute', lanework.now()), pg_backend_pid(), 0, u.type, u.n
-    from unnest(v_types, v_counts) as u(type, n)
-    on conflict (minute, writer, lane_id, type_id) do update set submitted = r.submitted + excluded.submitted;
-    if exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('submitted', '*')) then
-        return null;
-    elsif v_count = 1 then
-        insert into lanework.events (topic, kind, job_ids) values ('job', 'submitted', array[v_first]);
-    elsif v_last - v_first + 1 = v_count then
-        insert into lanework.events (topic, kind, job_range) values ('job', 'submitted', int8range(v_first, v_last, '[]'));
-    else -- somebody took ids in between: in rows that a reader can bear
-        insert into lanework.events (topic, kind, job_ids)
-        select 'job', 'submitted', array_agg(x.id order by x.id)
-        from (select a.id, (row_number() over (order by a.id) - 1) / 1000 as part from added a) x group by x.part order by x.part;
-    end if;
-    return null;
-end $$;
-create trigger note_submitted after insert on lanework.jobs
-    referencing new table as added for each statement execute function lanework.note_submitted();
-
--- One row per claim call, counted there.
-create function lanework.note_started() returns trigger
-language plpgsql as $$
-begin
-    insert into lanework.events (topic, kind, job_ids, job_range, data)
-    select 'job', 'started', case when not x.run then new.job_ids end, case when x.run then int8range(x.low, x.high, '[]') end,
-           jsonb_build_object('worker', new.worker_id)
-    from (select min(u) as low, max(u) as high, max(u) - min(u) + 1 = count(*) and count(*) > 1 as run from unnest(new.job_ids) u) x
-    where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('started', '*'));
-    return null;
-end $$;
-create trigger note_started after insert on lanework.claims for each row execute function lanework.note_started();
 
 -- Completed and cancelled jobs, in one pass. Run times are those of completed runs.
 create function lanework.note_done() returns trigger

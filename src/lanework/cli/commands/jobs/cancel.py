@@ -6,16 +6,15 @@ import argparse
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from lanework._words import count
-from lanework.cli.commands.jobs.filters import add_filters, filters
-from lanework.cli.commands.operations.columns import OPERATIONS, ask, sum_up
-from lanework.cli.options import positive
-from lanework.cli.output import Column, add_output, say, show
+from lanework.cli.commands.jobs.many import act, add_many, by_filter
+from lanework.cli.output import Column, say, show
 from lanework.cli.session import application, who
 from lanework.cli.text import STATUS_COLOURS
 from lanework.client import Lanework
-from lanework.errors import ConfigError, JobNotFound
+from lanework.errors import JobNotFound
 
 LIVE = ["pending", "awaiting_approval", "scheduled", "blocked", "approved", "running"]
 WHAT = "cancelled or asked to stop"
@@ -38,30 +37,17 @@ COLUMNS: list[Column[Answer]] = [
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", metavar="ID", nargs="*", type=positive)
     parser.add_argument("--reason", default="", help="kept with the job")
     parser.add_argument("--no-children", dest="children", action="store_false", help="jobs that they have submitted go on")
-    parser.add_argument("--dry-run", action="store_true", help="only say how many it would be")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before cancelling by filter")
-    add_filters(parser)
-    add_output(parser)
+    add_many(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     with application(options) as app:
-        return _by_id(app, options) if options.ids else _by_filter(app, options)
-
-
-def _by_filter(app: Lanework, options: argparse.Namespace) -> int:
-    chosen = filters(app, options)
-    if not chosen:
-        raise ConfigError("say which jobs: ids, or a filter such as --lane or --type")
-    if not options.dry_run and not options.yes:
-        ask(app.operations.count("cancel", chosen), WHAT)
-    done = app.cancel_many(**chosen, by=who(), reason=options.reason, children=options.children, dry_run=options.dry_run)
-    show(options.output, [done] if done.id or options.output != "ids" else [], OPERATIONS, id_of=lambda it: it.id)
-    sum_up(done, WHAT)
-    return 0
+        if options.ids:
+            return _by_id(app, options)
+        cancel = partial(app.cancel_many, reason=options.reason, children=options.children)
+        return act(app, options, "cancel", cancel, which=by_filter(app, options), what=WHAT)
 
 
 def _by_id(app: Lanework, options: argparse.Namespace) -> int:

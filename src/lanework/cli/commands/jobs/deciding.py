@@ -1,24 +1,24 @@
-"""What `approve` and `reject` share: which jobs, what they would cost, asking first, and what became of each."""
+"""What `approve` and `reject` share: which jobs, what they would cost, and what became of each."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lanework._words import count
 from lanework.cli.commands.jobs.columns import cost, note
-from lanework.cli.commands.jobs.filters import add_filters, filters, pages
-from lanework.cli.options import positive
-from lanework.cli.output import Column, add_output, say, show
+from lanework.cli.commands.jobs.filters import pages
+from lanework.cli.commands.jobs.many import by_filter
+from lanework.cli.output import Column, say, show
 from lanework.cli.text import STATUS_COLOURS, redact
 from lanework.client import Lanework
-from lanework.errors import ConfigError, JobNotFound, LaneworkError
+from lanework.errors import JobNotFound, LaneworkError
 from lanework.job import JobInfo
 
 WAITING = ["awaiting_approval"]
+LEFT_OUT = "left out: changed since, or not for you to approve"
 
 #: What is shown of jobs before somebody decides about them.
 REQUESTS: list[Column[JobInfo]] = [
@@ -44,21 +44,11 @@ ANSWERS: list[Column[Answer]] = [
 ]
 
 
-def add_choice(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", metavar="ID", nargs="*", type=positive)
-    parser.add_argument("--dry-run", action="store_true", help="only show which it would be, and what they would cost")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before deciding by filter")
-    add_filters(parser)
-    add_output(parser)
-
-
 def chosen(app: Lanework, options: argparse.Namespace) -> list[JobInfo]:
     """The jobs as they are now: an approval is for what was seen here."""
     if options.ids:
         return [app.get(job_id) for job_id in options.ids]
-    wanted = filters(app, options)
-    if not wanted:
-        raise ConfigError("say which jobs: ids, or a filter such as --type or --owner")
+    wanted = by_filter(app, options)
     wanted.setdefault("status", WAITING)
     return [job for page in pages(app, wanted, most=None) for job in page if not job.finished]
 
@@ -76,15 +66,6 @@ def _sum(jobs: Iterable[JobInfo]) -> str:
         if job.estimate is not None and job.estimate.high is not None:
             sums[job.estimate.currency] += job.estimate.high  # type: ignore[assignment]  # a Counter adds what it is given
     return "".join(f", up to {amount:,.2f} {currency}" for currency, amount in sorted(sums.items()))
-
-
-def ask(number: int, verb: str, done: str) -> None:
-    if not sys.stdin.isatty() or not sys.stderr.isatty():
-        raise ConfigError(f"{count(number, 'job')} would be {done}; without a terminal to ask at, say --yes or --dry-run")
-    sys.stderr.write(f"{verb} {count(number, 'job')}? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise ConfigError(f"nothing was {done}")
 
 
 def decide(options: argparse.Namespace, jobs: list[JobInfo], act: Callable[[JobInfo], str]) -> int:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from lanework._words import count
-from lanework.cli.commands.dead.choice import confirmed, dead_filters
-from lanework.cli.commands.dead.columns import REDRIVES
-from lanework.cli.commands.jobs.filters import add_filters
-from lanework.cli.options import positive, seconds
-from lanework.cli.output import Column, add_output, say, show
+from lanework.cli.commands.jobs.many import act, add_many, by_filter
+from lanework.cli.options import seconds
+from lanework.cli.output import Column, say, show
 from lanework.cli.session import application, who
 from lanework.cli.text import STATUS_COLOURS
-from lanework.client import Lanework
 from lanework.errors import ConfigError
 
 
@@ -31,12 +29,9 @@ COLUMNS: list[Column[Answer]] = [
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ids", metavar="ID", nargs="*", type=positive)
-    parser.add_argument("--max-age", type=seconds, metavar="TIME", help="of one job: it must have ended so long from now")
-    parser.add_argument("--dry-run", action="store_true", help="only say how many it would be")
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before acting by filter")
-    add_filters(parser)
-    add_output(parser)
+    parser.add_argument("--max-age", type=seconds, metavar="TIME", help="each must have ended so long from now")
+    parser.add_argument("--reason", default="", help="of many: kept with the operation")
+    add_many(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,19 +40,16 @@ def run(options: argparse.Namespace) -> int:
             answer = Answer(options.ids[0], app.retry(options.ids[0], by=who(), max_age=options.max_age))
             show(options.output, [answer], COLUMNS, id_of=lambda it: it.id)
             return 0
-        return _many(app, options)
+        which = {"ids": options.ids} if options.ids else _failed(by_filter(app, options))
+        if (others := len(options.ids) - app.operations.count("retry", which)) > 0:
+            say(f"{count(others, 'job')} of these not failed: left alone")
+        retry = partial(app.retry_many, max_age=options.max_age, reason=options.reason)
+        return act(
+            app, options, "retry", retry, which=which, what="sent back to the queue", beyond="archived, or not failed any more"
+        )
 
 
-def _many(app: Lanework, options: argparse.Namespace) -> int:
-    if options.max_age is not None:
-        raise ConfigError("--max-age: is for one job; many keep what their types say")
-    chosen: dict[str, Any] = dead_filters(app, options) | ({"ids": options.ids} if options.ids else {})
-    if not chosen:
-        raise ConfigError("say which jobs: ids, or a filter such as --lane or --type")
-    if not confirmed(app, options, [chosen], "sent back to the queue"):
-        return 0
-    started = app.dead.redrive(canary=False, by=who(), **chosen)
-    show(options.output, [started], REDRIVES, id_of=lambda it: it.id)
-    if (others := len(options.ids) - started.matched) > 0:
-        say(f"{count(others, 'job')} of these not failed, or archived: left alone")
-    return 0
+def _failed(chosen: dict[str, Any]) -> dict[str, Any]:
+    if chosen.get("status", ["failed"]) != ["failed"]:
+        raise ConfigError("--status: only failed jobs can be sent back")
+    return chosen

@@ -33,12 +33,11 @@ def ask(number: int, what: str) -> None:
         raise ConfigError("nothing was done")
 
 
-def sum_up(done: Operation, what: str) -> None:
+def sum_up(done: Operation, what: str, beyond: str) -> None:
     match done.state:
         case "dry run":
             say(f"{count(done.matched, 'job')} would be {what}; nothing was done")
         case "done":
-            beyond = f", {done.skipped:,} had ended before" if done.skipped else ""
-            say(f"{count(done.done, 'job')} {what}{beyond}")
+            say(f"{count(done.done, 'job')} {what}" + (f", {done.skipped:,} {beyond}" if done.skipped else ""))
         case _:
             say(f"operation {done.id} is {done.state}: {count(done.done, 'job')} {what} so far")
