@@ -100,8 +100,8 @@ def make_api(
     settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = None,
     parts: Composition | None = None,
 ) -> FastAPI:  # fmt: skip
-    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches, `walk` lets the graph
-    help with questions."""
+    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches,
+    `walk` lets the graph help with questions."""
     settings = settings or KgSettings.load()
     parts = parts or Composition(settings, work)
     if ingestion.NAME not in work.handlers:

@@ -63,7 +63,7 @@ class DocumentRoutes:
             "GET", "/documents/{document_id}/text", self.text, needs=READ, tags=["documents"], response_class=PlainTextResponse
         )  # fmt: skip
         add("DELETE", "/documents/{document_id}", self.delete, needs=WRITE, status_code=204, tags=["documents"])
-        add("POST", "/documents/{document_id}/retry", self.retry, needs=WRITE, status_code=202, tags=["documents"])
+        add("POST", "/documents/{document_id}/retry", self.retry, needs=WRITE, tags=["documents"])
 
     async def ingest(
         self,

@@ -35,7 +35,9 @@ class Fake:
                 await reader.readexactly(_length(head))
                 status, body = (200, asdict(self.counted)) if head.startswith(b"GET") else await self._call()
                 data = json.dumps(body).encode()
-                writer.write(f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data)
+                writer.write(
+                    f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
+                )
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError):
             pass

@@ -54,7 +54,7 @@ async def _plain(data: bytes, media_type: str, name: str) -> Parsed:
 def measure(bench: Bench) -> list[Section]:
     with bench.server.fresh() as dsn, _provider() as port:
         wall = asyncio.run(_ingest(dsn, port))
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:  # noqa: S310 - our own
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
             counted = json.loads(answer.read())
     calls, span = DOCUMENTS * CHUNKS, counted["last"] - counted["first"]
     if counted["calls"] != calls:
@@ -91,14 +91,18 @@ async def _ingest(dsn: str, port: int) -> float:
             wall = time.monotonic() - began
         done = await documents.find(status=["completed"], limit=1000)
         if left or len(done) != DOCUMENTS or {one.chunks for one in done} != {CHUNKS}:
-            raise RuntimeError(f"{len(done)} of {DOCUMENTS} documents were completed, with {sorted({one.chunks for one in done})} chunks")
+            raise RuntimeError(
+                f"{len(done)} of {DOCUMENTS} documents were completed, with {sorted({one.chunks for one in done})} chunks"
+            )
         await models.close()
         return wall
 
 
 def _text(number: int) -> str:
     """Of so many words that it has `CHUNKS` chunks."""
-    return "\n\n".join(f"Paragraph {number}.{n} has these words, {n * 7919} of them or some others, and then it ends." for n in range(270))
+    return "\n\n".join(
+        f"Paragraph {number}.{n} has these words, {n * 7919} of them or some others, and then it ends." for n in range(270)
+    )
 
 
 @contextmanager
