@@ -1,0 +1,16 @@
+-- Everybody whose concept can change with these names or concepts: over names that are alike, that people put together, or that were
+-- one concept so far.
+with recursive reached (id) as (
+    (select unnest(%(names)s::bigint[]) union select n.id from kg.names n where n.concept_id = any (%(concepts)s::bigint[]))
+    union
+    select x.id from reached r join kg.names n on n.id = r.id cross join lateral (
+        select l.other from kg.likes l where l.one = n.id and l.outcome = 'same'
+        union all select l.one from kg.likes l where l.other = n.id and l.outcome = 'same'
+        union all select o.id from kg.names o where o.concept_id = n.concept_id
+        union all select o.id from kg.decisions d join kg.names o on o.ontology_id = d.ontology_id and o.form = d.other
+            where d.ontology_id = n.ontology_id and d.one = n.form and d.decision = 'same' and d.undone_at is null
+        union all select o.id from kg.decisions d join kg.names o on o.ontology_id = d.ontology_id and o.form = d.one
+            where d.ontology_id = n.ontology_id and d.other = n.form and d.decision = 'same' and d.undone_at is null
+    ) x (id)
+)
+select n.id, n.form, n.label, n.type, n.keys, n.concept_id, n.seen from reached r join kg.names n on n.id = r.id order by n.form

@@ -1,0 +1,139 @@
+"""Promise 21: for the same answers any order, with repeats and deletes between, gives the graph of a serial run."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kg._store.schema import prepare
+from kg.graph import writing
+from kg.graph.clusters import Node, Tie, clusters
+from kg.graph.likeness import Named
+from lanework import Lanework
+from tests.kg.graphs import Conn, Document, Words, add_document, dump, extraction, ontology, space
+
+LABELS = (
+    "World Health Organization", "WHO", "W.H.O.", "world health organisation", "Mortal Kombat", "Mortal Kombat II", "Mortal Kombats",
+    "Graph", "graphs", "Graph Database", "graph data base", "Databases", "John Smith", "J. Smith", "Smith",
+    "Taito", "Taito Corporation", "Vietnam",
+)  # fmt: skip
+concept = st.tuples(
+    st.sampled_from(LABELS), st.sampled_from(("", "organization", "person")),
+    st.sampled_from(("", "a thing", "looks after health")),
+    st.lists(st.sampled_from(LABELS), max_size=1).map(tuple),
+)  # fmt: skip
+link = st.tuples(
+    st.integers(0, 3), st.integers(0, 3), st.sampled_from(("uses", "USED_BY", "part of", "likes")), st.sampled_from((0.3, 0.8, 1.0))
+)
+chunk = st.builds(
+    lambda concepts, links: extraction(concepts, [one for one in links if max(one[:2]) < len(concepts)]),
+    st.lists(concept, min_size=1, max_size=4), st.lists(link, max_size=3),
+)  # fmt: skip
+documents = st.lists(st.lists(chunk, min_size=1, max_size=2), min_size=1, max_size=4)
+#: (document, chunk) to store, or (document, None) to remove, by position.
+acts = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 1))), max_size=14)
+_names = itertools.count()
+
+
+class Library:
+    """An ontology that documents come to and go from."""
+
+    def __init__(self, work: Lanework, conn: Conn, id: int, words: int) -> None:
+        self.work, self.conn, self.id, self.space, self.embed = work, conn, id, words, Words()
+        self.there: dict[Document, tuple[int, list[int]]] = {}
+
+    async def store(self, document: Document, at: int) -> None:
+        if document not in self.there:
+            self.there[document] = await add_document(self.conn, self.id, document)
+        source, said = self.there[document][1][at], document.chunks[at]
+
+        async def act(vectors: writing.Vectors) -> None:
+            async with self.conn.transaction():
+                await writing.store_chunk(self.conn, self.id, source, said, vectors=vectors, space=self.space)
+
+        await writing.with_vectors(self.embed, await writing.prepare_chunk(self.work, self.id, self.space, said), act)
+
+    async def remove(self, document: Document) -> None:
+        if document not in self.there:
+            return
+        id, _ = self.there.pop(document)
+
+        async def act(vectors: writing.Vectors) -> None:
+            async with self.conn.transaction():
+                await writing.remove_document(self.conn, id, vectors=vectors, space=self.space)
+
+        await writing.with_vectors(self.embed, await writing.prepare_removal(self.work, id, self.space), act)
+
+
+async def library(work: Lanework, conn: Conn) -> Library:
+    return Library(work, conn, await ontology(conn, f"library {next(_names)}"), await space(conn))
+
+
+async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[tuple[int, int | None]]) -> None:
+    work = Lanework(dsn)
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
+        mine, serial = await library(work, conn), await library(work, conn)
+        done: set[tuple[Document, int]] = set()
+        for which, at in steps:
+            document = written[which % len(written)]
+            if at is None:
+                await mine.remove(document)
+                done = {one for one in done if one[0] != document}
+            else:
+                await mine.store(document, at % len(document.chunks))
+                done.add((document, at % len(document.chunks)))
+        for document, at in sorted(done, key=lambda one: (one[0].name, one[1])):
+            await serial.store(document, at)
+        one, other = await dump(conn, mine.id), await dump(conn, serial.id)
+        for part in one:
+            assert one[part] == other[part], part
+    await work.aclose()
+
+
+@pytest.fixture
+def platform(database: str) -> str:
+    work = Lanework(database)
+    prepare(work)
+    work.close()
+    return database
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(documents, acts)
+def test_any_order_with_repeats_and_deletes_is_the_serial_graph(platform: str, texts: Any, steps: Any) -> None:
+    written = [Document(f"document {at}", tuple(chunks)) for at, chunks in enumerate(texts)]
+    asyncio.run(_in_some_order(platform, written, steps))
+
+
+FORMS = "abcdefgh"
+ties = st.lists(
+    st.builds(Tie, st.integers(0, 7), st.integers(0, 7), st.sampled_from((0.9, 0.95, 1.0)), st.booleans(), st.booleans()).filter(
+        lambda tie: tie.one != tie.other
+    ),
+    max_size=14,
+    unique_by=lambda tie: frozenset((tie.one, tie.other)),
+)
+
+
+@given(ties, st.sets(st.frozensets(st.sampled_from(FORMS), min_size=2, max_size=2), max_size=4), st.randoms())
+def test_clusters_have_no_order_and_keep_apart_what_must_be(some: list[Tie], vetoes: set[frozenset[str]], chance: Any) -> None:
+    nodes = [Node(at, Named(form, form)) for at, form in enumerate(FORMS)]
+    some = [tie if not tie.apart else Tie(tie.one, tie.other, tie.score, True, True) for tie in some]
+
+    def veto(a: Named, b: Named) -> bool:
+        return frozenset((a.form, b.form)) in vetoes
+
+    found = clusters(nodes, some, veto)
+    shuffled_nodes, shuffled = chance.sample(nodes, len(nodes)), chance.sample(some, len(some))
+    assert clusters(shuffled_nodes, shuffled, veto) == found
+    home = {node.id: at for at, cluster in enumerate(found) for node in cluster}
+    assert all(home[tie.one] != home[tie.other] for tie in some if tie.apart)
+    if not any(tie.decided for tie in some):
+        assert not any(veto(a.named, b.named) for cluster in found for a in cluster for b in cluster)
