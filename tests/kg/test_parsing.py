@@ -24,7 +24,7 @@ from lanework.errors import ConfigError
 from lanework.retries import classify, judge
 from tests.kg.odd_parsers import ODD, OddParser
 
-LIMITS = ParseLimits(cpu=20, wall=60, memory=256 << 20, size=1_000_000, characters=1_000_000)
+LIMITS = ParseLimits(cpu=20, wall=110, memory=256 << 20, size=1_000_000, characters=1_000_000)
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits of the Linux kernel")
 
@@ -71,7 +71,7 @@ def test_what_goes_wrong_is_told_in_words(how: str, reason: str, words: str) -> 
 
 def test_processor_time_is_limited() -> None:
     with pytest.raises(Unreadable, match="more than 1 s of processor time") as told:
-        odd("burns", limits=ParseLimits(cpu=1, wall=60))
+        odd("burns", limits=ParseLimits(cpu=1, wall=110))
     assert told.value.reason == "cpu"
 
 
