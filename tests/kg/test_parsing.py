@@ -18,6 +18,7 @@ import pytest
 from kg.documents import parsers
 from kg.documents.limits import ParseLimits
 from kg.documents.parsing import parse
+from kg.documents.sniffing import sniff
 from kg.errors import ParserKilled, TooLarge, Unreadable, Unsupported
 from kg.parts import Parsed
 from lanework.errors import ConfigError
@@ -258,8 +259,11 @@ def test_parsers_of_other_packages(monkeypatch: pytest.MonkeyPatch, caplog: pyte
     assert asyncio.run(parse(b"hello", "application/x-point", "a", limits=LIMITS)).text == "hello"
 
 
-def test_a_module_in_kg_imports() -> None:
-    script = "import kg.app\nfrom kg.documents.sniffing import sniff\nprint(sniff(b'a,b', 'x.csv'))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(EXAMPLES)]), "KG_IMPORTS": "own_parser"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "text/csv\n"
+def test_a_module_in_kg_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    from kg.app import _import_jobs
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.delitem(sys.modules, "own_parser", raising=False)
+    _import_jobs("own_parser")
+    assert sniff(b"a,b", "x.csv") == "text/csv"
+    assert asyncio.run(parse(b"a,b\n1,2", "text/csv", "x.csv", limits=LIMITS)).text == "a: 1; b: 2."
