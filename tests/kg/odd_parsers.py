@@ -100,10 +100,11 @@ class OddParser:
         for fd in range(3, 20):
             try:
                 os.write(fd, b'{"title": "x"}\n')
-                while True:
-                    os.write(fd, b"x" * 65536)
             except OSError:
                 continue
+            for _ in range(128):
+                os.write(fd, b"x" * 65536)
+            os._exit(0)
 
     def calls_home(self, data: bytes) -> str:
         socket.create_connection(("127.0.0.1", 9))

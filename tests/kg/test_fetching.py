@@ -30,6 +30,7 @@ NAMES = {
     "zone.example.org": ["fe80::1%eth0"],
     "spoofed.burpcollaborator.net": ["127.0.0.1"],
     "wiki.intra": ["10.1.2.3"],
+    "xn--mnchen-3ya.example.org": [PUBLIC],
 }
 
 
@@ -194,6 +195,15 @@ def test_the_environment_sends_it_nowhere_else(network: Network, monkeypatch: py
     network.says("/", b"x")
     got("http://example.org:8080/")
     assert [(wire.address, wire.port, wire.host) for wire in network.wires] == [(PUBLIC, 8080, "example.org:8080")]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://EXAMPLE.org./", "http://münchen.example.org/", "http://93.184.216.34/", "http://example.org:65535/"]
+)
+def test_names_in_other_clothes(network: Network, url: str) -> None:
+    network.says("/", b"x")
+    assert got(url).data == b"x"
+    assert network.wires[0].address == PUBLIC
 
 
 def test_an_address_of_version_six(network: Network) -> None:

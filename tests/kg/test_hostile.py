@@ -17,7 +17,7 @@ from kg.documents.sniffing import sniff
 from kg.errors import TooLarge, Unreadable, Unsupported
 from tests.kg import files
 
-LIMITS = ParseLimits(cpu=10, wall=60, memory=192 << 20)
+LIMITS = ParseLimits(cpu=10, wall=110, memory=192 << 20)
 LAUGHS = b"""<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY a0 "lol">%s]>
 <w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body><w:p><w:r><w:t>&a20;</w:t></w:r></w:p></w:body></w:document>
 """ % b"".join(b'<!ENTITY a%d "%s">' % (n, b"&a%d;" % (n - 1) * 10) for n in range(1, 21))

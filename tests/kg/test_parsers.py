@@ -134,6 +134,22 @@ def test_a_page_that_names_its_encoding() -> None:
     assert HtmlParser().parse("<meta charset=latin1><p>“x”".encode("cp1252"), "a").text == "“x”"
 
 
+def test_paragraphs_in_lists_and_cells() -> None:
+    assert html("<ul><li><p>one</p><p>more</p></li><li><div>two</div></li></ul><p>end") == "- one\n  more\n- two\n\nend"
+    assert html("<table><tr><td><p>a</p><p>b</p></td><td><ul><li>c</li></ul></td></tr><tr><td>d</td></tr></table>") == "a b | c\nd"
+
+
+def test_a_table_that_is_a_layout() -> None:
+    assert html("<table><tr><td>menu</td><td><h1>Title</h1><p>One.</p><table><tr><td>a<td>b</table></td></tr></table>") == (
+        "menu\n\n# Title\n\nOne.\n\na | b"
+    )
+
+
+def test_a_long_page_takes_no_longer_than_its_length() -> None:
+    """Comparing two nodes of this library compares their HTML: with that, this would not end."""
+    assert html("<p>one <b>two</b></p>" * 30_000).count("one two") == 30_000
+
+
 def test_words_of_inline_elements_stay_together() -> None:
     assert html("<p>un<b>believ</b>able <a href=x>link</a>, <i>x</i>.") == "unbelievable link, x."
 

@@ -79,9 +79,12 @@ async def _ask(order: bytes, data: bytes, called: str, limits: ParseLimits) -> t
     if not head:
         raise _death(child.returncode or 0, called, limits)
     try:
-        return json.loads(head), body.decode()
+        said, text = json.loads(head), body.decode()
     except ValueError:
         raise Unreadable(f"{called!r}: its parser gave an answer that is none", reason="crash") from None
+    if not isinstance(said, dict) or len(text) > limits.characters:
+        raise Unreadable(f"{called!r}: its parser gave an answer that it should not have", reason="crash")
+    return said, text
 
 
 async def _start(limits: ParseLimits) -> Process:

@@ -24,6 +24,9 @@ _BLOCKS = frozenset(
         "li", "main", "ol", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr", "ul",
     }
 )  # fmt: skip
+_PLAIN = frozenset({"p", "div", "section", "article"})
+#: A table with these in its cells is the layout of a page, or of a part of it.
+_LAYOUT = frozenset({"table", "pre", "h1", "h2", "h3", "h4", "h5", "h6"})
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 #: Ends that may be left out do not count: a list of ten thousand `<li>` is flat.
 _TAG = re.compile(
@@ -85,6 +88,8 @@ class _Page:
         self._kind = "p"
         self._pre = 0
         self._lists = 0
+        self._row = False
+        self._tables: list[bool] = []  # those around us; whether their rows are lines
 
     def text(self) -> str:
         """Items and rows on lines of their own, everything else with an empty line between."""
@@ -99,13 +104,14 @@ class _Page:
     def read(self, root: LexborNode) -> None:
         """In document order, without recursion: depth is the document's choice."""
         node: LexborNode | None = root
+        top = root.mem_id
         while node is not None:
             if self._enter(node) and (child := node.first_child) is not None:
                 node = child
                 continue
             while node is not None:
                 self._leave(node)
-                if node == root:
+                if node.mem_id == top:  # `==` compares the HTML of both
                     node = None
                     break
                 if (following := node.next) is not None:
@@ -125,8 +131,9 @@ class _Page:
         if tag == "br":
             self._parts.append("\n")
         elif tag in ("td", "th"):
-            if self._parts and "".join(self._parts).strip():
-                self._parts.append(" | ")
+            self._cell()
+        elif tag in _BLOCKS and self._row and tag not in _LAYOUT:
+            self._parts.append(" ")
         elif tag in _BLOCKS:
             self._end()
             self._begin(tag)
@@ -134,31 +141,46 @@ class _Page:
 
     def _leave(self, node: LexborNode) -> None:
         tag = node.tag or ""
-        if tag not in _BLOCKS or self._is_hidden(node, tag):
+        if tag not in _BLOCKS or self._is_hidden(node, tag) or (self._row and tag != "tr"):
             return
         if tag == "pre":
             self._pre -= 1
             code = "".join(self._parts).strip("\n")
             self._parts = [f"```\n{code}\n```"] if code.strip() else []
-            self._end(raw=True)
-        else:
-            self._end()
+        self._end(raw=tag == "pre")
         if tag in ("ul", "ol"):
             self._lists -= 1
-        self._prefix, self._kind = "", "p"
+        if tag == "tr":
+            self._row = False
+        if tag == "table":
+            self._tables.pop()
+        if not (tag in _PLAIN and self._kind == "li"):
+            self._prefix, self._kind = "", "p"
 
     def _begin(self, tag: str) -> None:
+        if tag in _PLAIN and self._kind == "li":
+            return  # a paragraph of the item
         self._prefix, self._kind = "", "p"
         if tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
             self._prefix, self._kind = "#" * int(tag[1]) + " ", "h"
         elif tag == "li":
             self._prefix, self._kind = "  " * min(max(self._lists - 1, 0), 8) + "- ", "li"
-        elif tag in ("tr", "caption"):
-            self._kind = "tr"
         elif tag in ("ul", "ol"):
             self._lists += 1
         elif tag == "pre":
             self._pre += 1
+        elif tag in ("tr", "caption") and self._tables and self._tables[-1]:
+            self._kind, self._row = "tr", tag == "tr"
+        if tag in _LAYOUT and self._row:
+            self._row = self._tables[-1] = False
+        if tag == "table":
+            self._tables.append(True)
+
+    def _cell(self) -> None:
+        if not self._row:  # a table that is a page's layout: a cell is a block
+            self._end()
+        elif "".join(self._parts).strip():
+            self._parts.append(" | ")
 
     def _say(self, text: str) -> None:
         if self._pre > 0:
@@ -172,6 +194,7 @@ class _Page:
         if not raw:
             lines = (re.sub(" +", " ", line).strip() for line in said.split("\n"))
             said = ("\n" if self._kind == "p" else " ").join(line for line in lines if line)
+            said = said.rstrip(" |") if self._kind == "tr" else said
         if said:
             self._blocks.append((self._kind, self._prefix + said))
             self._prefix = "  " if self._kind == "li" else ""  # a second paragraph of the same item
