@@ -497,6 +497,18 @@ def test_a_model_that_runs_here_is_loaded_once_and_used_one_call_at_a_time(bench
     assert bench.outcomes() == {"ok": 10, "failed": 1}
 
 
+def test_a_worker_loads_them_before_its_first_job(bench: Bench) -> None:
+    Touchy.made = Touchy.loaded = 0
+    ledger = Ledger(bench.work)
+    models = Models(OwnEmbed(ledger, Touchy), OwnExtractor(ledger, Touchy))  # type: ignore[arg-type]
+    models.declare(bench.work)
+
+    async def todo(ctx: Context) -> int:
+        return Touchy.loaded
+
+    assert [job.result for job in bench.jobs(todo, 3)] == [2, 2, 2]
+
+
 def test_local_models_that_are_not_installed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kg.models.local.EMBED", "kg.nowhere.embedding:LocalEmbed")
     models = bench.make(embed="local")

@@ -25,6 +25,7 @@ from kg.models.prices import Price, Prices
 from kg.parts import Chat, Embed, Extractor, Usage
 from lanework import Context, Lanework
 from lanework.errors import ConfigError
+from lanework.secrets import SHORTEST
 
 logger = logging.getLogger("kg")
 
@@ -109,7 +110,7 @@ class _Maker:
             settings.model_retries,
         )
         for key in (settings.openai_key, settings.anthropic_key):
-            if key:
+            if len(key) >= SHORTEST:
                 work.secrets.add(key)
 
     def models(self) -> Models:
