@@ -403,6 +403,31 @@ def test_a_cancelled_job_may_have_paid(bench: Bench) -> None:
     assert bench.work.permits.get("openai").held == 0
 
 
+# -- a chunk
+
+
+def test_a_chunk_is_read_through_all_of_it(bench: Bench) -> None:
+    """Throttled, then no JSON, then quotes that stand nowhere: read, with two answers paid."""
+    bench.provider.fail(Fault("429", retry_after=0.01), "invalid_json", "false_quotes")
+    text = "Ada Lovelace wrote a program for Charles Babbage. The Engine was never built."
+
+    async def todo(ctx: Context) -> Extraction:
+        return await ctx.astep("chunk", bench.models.extractor.extract, text)
+
+    job = bench.job(todo)
+    assert job.status == "completed", job.error
+    assert [one["label"] for one in job.result["concepts"]] == ["Ada Lovelace", "Charles Babbage", "The Engine"]
+    assert job.result["dropped"] == 3
+    assert all(text[one["start"] :].startswith(one["quote"]) for one in job.result["instances"])
+    assert bench.rows("select purpose, outcome from kg.model_calls order by id") == [
+        ("extract", "throttled"), ("extract", "ok"), ("repair", "ok"),
+    ]  # fmt: skip
+    ((cost,),) = bench.rows("select sum(cost) from kg.model_calls")
+    assert job.result["usage"]["cost"] == pytest.approx(cost)
+    low, high = bench.models.extractor.expect(text)
+    assert 0 < low.cost < high.cost
+
+
 # -- secrets and settings
 
 
