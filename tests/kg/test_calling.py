@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from kg.models.calling import calls_for
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
 from kg.models.models import Models
-from kg.parts import Embedded, Extraction, Message, Usage
+from kg.parts import Embedded, Extraction, Known, Message, Usage
 from lanework import Context, Handle, JobInfo, Lanework
 from lanework.errors import BudgetExceeded, ConfigError, PermitBusy
 from lanework.testing import adrain
@@ -453,7 +453,7 @@ def test_the_key_is_nowhere(bench: Bench, caplog: pytest.LogCaptureFixture) -> N
 
 @pytest.mark.parametrize(("given", "words"), [
     ({"chat": "gpt-4o"}, "KG_CHAT: expected local or openai:MODEL or anthropic:MODEL, got 'gpt-4o'"),
-    ({"chat": "openai:"}, "KG_CHAT"), ({"embed": "anthropic:m"}, "KG_EMBED: expected local or openai:MODEL"),
+    ({"chat": "openai:"}, "KG_CHAT"), ({"embed": "anthropic:m"}, "KG_EMBED: expected local or local:FOLDER or"),
     ({"chat": "local:x"}, "KG_CHAT"), ({"openai_url": "", "openai_key": ""}, "KG_OPENAI_KEY"),
     ({"chat": "anthropic:m"}, "KG_ANTHROPIC_KEY"), ({"prices": "nowhere.json"}, "KG_PRICES"),
 ])  # fmt: skip
@@ -475,61 +475,59 @@ def test_estimates_at_todays_limits(bench: Bench) -> None:
 # -- models that run here
 
 
-class Touchy:
-    """Says if two threads use it, or one twice at a time."""
+class Heavy:
+    """Counts how often it is made and loaded."""
 
-    name = "touchy"
+    name = "heavy"
     dimensions = 2
     made = loaded = 0
 
     def __init__(self) -> None:
-        Touchy.made += 1
-        self._thread = threading.get_ident()
-        self._inside = 0
+        Heavy.made += 1
 
     def load(self) -> None:
-        Touchy.loaded += 1
+        assert threading.current_thread() is not threading.main_thread(), "loading takes seconds: not on the loop"
+        Heavy.loaded += 1
 
-    async def embed(self, texts: Any) -> Embedded:
-        self._inside += 1
-        assert (self._inside, threading.get_ident()) == (1, self._thread)
-        await asyncio.sleep(0.005)
-        self._inside -= 1
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         return Embedded(tuple((1.0, 0.0) for _ in texts))
 
-    async def extract(self, text: str, *, known: Any = ()) -> Extraction:
+    async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction:
         raise ValueError(f"cannot read {text!r}")
 
+    def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
+        return Usage(1), Usage(2)
 
-def test_a_model_that_runs_here_is_loaded_once_and_used_one_call_at_a_time(bench: Bench) -> None:
-    Touchy.made = Touchy.loaded = 0
+
+@pytest.fixture
+def heavy(bench: Bench) -> Models:
+    Heavy.made = Heavy.loaded = 0
     ledger = Ledger(bench.work)
-    embed = OwnEmbed(ledger, Touchy)
-    models = Models(embed, OwnExtractor(ledger, Touchy))  # type: ignore[arg-type]
+    return Models(OwnEmbed(ledger, Heavy), OwnExtractor(ledger, Heavy))
+
+
+def test_a_model_that_runs_here_is_loaded_once(bench: Bench, heavy: Models) -> None:
     with pytest.raises(ModelMissing, match="not loaded yet"):
-        _ = embed.name
+        _ = heavy.embed.name
 
     async def todo() -> None:
-        await asyncio.gather(models.load(), models.load())
-        assert (embed.name, embed.dimensions) == ("touchy", 2)
-        await asyncio.gather(*(embed.embed(["a", "b"]) for _ in range(10)))
+        await asyncio.gather(*(heavy.load() for _ in range(5)), heavy.embed.embed(["at once"]))
+        assert (heavy.embed.name, heavy.embed.dimensions) == ("heavy", 2)
+        await asyncio.gather(*(heavy.embed.embed(["a", "b"]) for _ in range(9)))
         with pytest.raises(ValueError, match="cannot read"):
-            await models.extractor.extract("x")
-        assert models.extractor.expect("text") == (Usage(2), Usage(2))
+            await heavy.extractor.extract("x")
+        assert heavy.extractor.expect("text") == (Usage(1), Usage(2))
 
     bench.run(todo())
-    assert (Touchy.made, Touchy.loaded) == (2, 2)
+    assert (Heavy.made, Heavy.loaded) == (2, 2)
     assert bench.outcomes() == {"ok": 10, "failed": 1}
 
 
-def test_a_worker_loads_them_before_its_first_job(bench: Bench) -> None:
-    Touchy.made = Touchy.loaded = 0
-    ledger = Ledger(bench.work)
-    models = Models(OwnEmbed(ledger, Touchy), OwnExtractor(ledger, Touchy))  # type: ignore[arg-type]
-    models.declare(bench.work)
+def test_a_worker_loads_them_before_its_first_job(bench: Bench, heavy: Models) -> None:
+    heavy.declare(bench.work)
 
     async def todo(ctx: Context) -> int:
-        return Touchy.loaded
+        return Heavy.loaded
 
     assert [job.result for job in bench.jobs(todo, 3)] == [2, 2, 2]
 
