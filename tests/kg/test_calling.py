@@ -199,18 +199,25 @@ def test_rows_go_together(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_more_calls_at_a_time_than_allowed(bench: Bench) -> None:
+    """Calls that do not end: three are made, and the others are seen to wait."""
     bench.models = bench.make(model_concurrency=3)
-    bench.provider.set(latency=0.03, allowed=3)
+    bench.provider.fail("hang", times=None)
 
-    async def todo(ctx: Context) -> None:
-        await asyncio.gather(*(ask(bench) for _ in range(6)))
+    def seen() -> bool:
+        now = bench.provider.counts().now
+        return now > 3 or (now == 3 and any(one.waiting for one in bench.work.permits.list()))
 
-    assert {job.status for job in bench.jobs(todo, 4)} == {"completed"}
-    counts = bench.provider.counts()
-    assert (counts.most, counts.calls, counts.faults) == (3, 24, {})
-    bench.work.permits.set("openai", 1)
-    bench.jobs(todo)
-    assert bench.work.permits.get("openai").capacity == 1, "the row decides"
+    async def todo() -> None:
+        calls = [asyncio.ensure_future(ask(bench)) for _ in range(7)]
+        await asyncio.to_thread(until, seen, "three under way, and others who wait")
+        assert bench.provider.counts().most == 3
+        bench.provider.fail()
+        await asyncio.to_thread(bench.provider.reset)  # lets them go: they are made again
+        await asyncio.gather(*calls)
+
+    bench.run(todo())
+    assert bench.provider.counts().most <= 3
+    assert bench.outcomes() == {"away": 3, "ok": 7}
 
 
 # -- throttling
