@@ -48,7 +48,7 @@ class KgSettings(Loaded):
     chat: str = setting(
         "local", "KG_CHAT", "the model that reads documents: `openai:MODEL`, `anthropic:MODEL`; `local`: none, by rules"
     )
-    embed: str = setting("local", "KG_EMBED", "the model that embeds: `local` or `openai:MODEL`")
+    embed: str = setting("local", "KG_EMBED", "the model that embeds: `local`, `local:FOLDER` (of one's own) or `openai:MODEL`")
     embed_dimensions: int = setting(
         0, "KG_EMBED_DIMENSIONS", "numbers in its vectors, asked for; 0: as many as it gives", low=0, high=4000
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from kg.models.calling import calls_for
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
 from kg.models.models import Models
-from kg.parts import Embedded, Extraction, Message, Usage
+from kg.parts import Embedded, Extraction, Known, Message, Usage
 from lanework import Context, Handle, JobInfo, Lanework
 from lanework.errors import BudgetExceeded, ConfigError, PermitBusy
 from lanework.testing import adrain
@@ -199,18 +199,25 @@ def test_rows_go_together(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_more_calls_at_a_time_than_allowed(bench: Bench) -> None:
+    """Calls that do not end: three are made, and the others are seen to wait."""
     bench.models = bench.make(model_concurrency=3)
-    bench.provider.set(latency=0.03, allowed=3)
+    bench.provider.fail("hang", times=None)
 
-    async def todo(ctx: Context) -> None:
-        await asyncio.gather(*(ask(bench) for _ in range(6)))
+    def seen() -> bool:
+        now = bench.provider.counts().now
+        return now > 3 or (now == 3 and any(one.waiting for one in bench.work.permits.list()))
 
-    assert {job.status for job in bench.jobs(todo, 4)} == {"completed"}
-    counts = bench.provider.counts()
-    assert (counts.most, counts.calls, counts.faults) == (3, 24, {})
-    bench.work.permits.set("openai", 1)
-    bench.jobs(todo)
-    assert bench.work.permits.get("openai").capacity == 1, "the row decides"
+    async def todo() -> None:
+        calls = [asyncio.ensure_future(ask(bench)) for _ in range(7)]
+        await asyncio.to_thread(until, seen, "three under way, and others who wait")
+        assert bench.provider.counts().most == 3
+        bench.provider.fail()
+        await asyncio.to_thread(bench.provider.reset)  # lets them go: they are made again
+        await asyncio.gather(*calls)
+
+    bench.run(todo())
+    assert bench.provider.counts().most <= 3
+    assert bench.outcomes() == {"away": 3, "ok": 7}
 
 
 # -- throttling
@@ -403,6 +410,31 @@ def test_a_cancelled_job_may_have_paid(bench: Bench) -> None:
     assert bench.work.permits.get("openai").held == 0
 
 
+# -- a chunk
+
+
+def test_a_chunk_is_read_through_all_of_it(bench: Bench) -> None:
+    """Throttled, then no JSON, then quotes that stand nowhere: read, with two answers paid."""
+    bench.provider.fail(Fault("429", retry_after=0.01), "invalid_json", "false_quotes")
+    text = "Ada Lovelace wrote a program for Charles Babbage. The Engine was never built."
+
+    async def todo(ctx: Context) -> Extraction:
+        return await ctx.astep("chunk", bench.models.extractor.extract, text)
+
+    job = bench.job(todo)
+    assert job.status == "completed", job.error
+    assert [one["label"] for one in job.result["concepts"]] == ["Ada Lovelace", "Charles Babbage", "The Engine"]
+    assert job.result["dropped"] == 3
+    assert all(text[one["start"] :].startswith(one["quote"]) for one in job.result["instances"])
+    assert bench.rows("select purpose, outcome from kg.model_calls order by id") == [
+        ("extract", "throttled"), ("extract", "ok"), ("repair", "ok"),
+    ]  # fmt: skip
+    ((cost,),) = bench.rows("select sum(cost) from kg.model_calls")
+    assert job.result["usage"]["cost"] == pytest.approx(cost)
+    low, high = bench.models.extractor.expect(text)
+    assert 0 < low.cost < high.cost
+
+
 # -- secrets and settings
 
 
@@ -428,7 +460,7 @@ def test_the_key_is_nowhere(bench: Bench, caplog: pytest.LogCaptureFixture) -> N
 
 @pytest.mark.parametrize(("given", "words"), [
     ({"chat": "gpt-4o"}, "KG_CHAT: expected local or openai:MODEL or anthropic:MODEL, got 'gpt-4o'"),
-    ({"chat": "openai:"}, "KG_CHAT"), ({"embed": "anthropic:m"}, "KG_EMBED: expected local or openai:MODEL"),
+    ({"chat": "openai:"}, "KG_CHAT"), ({"embed": "anthropic:m"}, "KG_EMBED: expected local or local:FOLDER or"),
     ({"chat": "local:x"}, "KG_CHAT"), ({"openai_url": "", "openai_key": ""}, "KG_OPENAI_KEY"),
     ({"chat": "anthropic:m"}, "KG_ANTHROPIC_KEY"), ({"prices": "nowhere.json"}, "KG_PRICES"),
 ])  # fmt: skip
@@ -450,51 +482,61 @@ def test_estimates_at_todays_limits(bench: Bench) -> None:
 # -- models that run here
 
 
-class Touchy:
-    """Says if two threads use it, or one twice at a time."""
+class Heavy:
+    """Counts how often it is made and loaded."""
 
-    name = "touchy"
+    name = "heavy"
     dimensions = 2
     made = loaded = 0
 
     def __init__(self) -> None:
-        Touchy.made += 1
-        self._thread = threading.get_ident()
-        self._inside = 0
+        Heavy.made += 1
 
     def load(self) -> None:
-        Touchy.loaded += 1
+        assert threading.current_thread() is not threading.main_thread(), "loading takes seconds: not on the loop"
+        Heavy.loaded += 1
 
-    async def embed(self, texts: Any) -> Embedded:
-        self._inside += 1
-        assert (self._inside, threading.get_ident()) == (1, self._thread)
-        await asyncio.sleep(0.005)
-        self._inside -= 1
+    async def embed(self, texts: Sequence[str]) -> Embedded:
         return Embedded(tuple((1.0, 0.0) for _ in texts))
 
-    async def extract(self, text: str, *, known: Any = ()) -> Extraction:
+    async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction:
         raise ValueError(f"cannot read {text!r}")
 
+    def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
+        return Usage(1), Usage(2)
 
-def test_a_model_that_runs_here_is_loaded_once_and_used_one_call_at_a_time(bench: Bench) -> None:
-    Touchy.made = Touchy.loaded = 0
+
+@pytest.fixture
+def heavy(bench: Bench) -> Models:
+    Heavy.made = Heavy.loaded = 0
     ledger = Ledger(bench.work)
-    embed = OwnEmbed(ledger, Touchy)
-    models = Models(embed, OwnExtractor(ledger, Touchy))  # type: ignore[arg-type]
+    return Models(OwnEmbed(ledger, Heavy), OwnExtractor(ledger, Heavy))
+
+
+def test_a_model_that_runs_here_is_loaded_once(bench: Bench, heavy: Models) -> None:
     with pytest.raises(ModelMissing, match="not loaded yet"):
-        _ = embed.name
+        _ = heavy.embed.name
 
     async def todo() -> None:
-        await asyncio.gather(models.load(), models.load())
-        assert (embed.name, embed.dimensions) == ("touchy", 2)
-        await asyncio.gather(*(embed.embed(["a", "b"]) for _ in range(10)))
+        await asyncio.gather(*(heavy.load() for _ in range(5)), heavy.embed.embed(["at once"]))
+        assert (heavy.embed.name, heavy.embed.dimensions) == ("heavy", 2)
+        await asyncio.gather(*(heavy.embed.embed(["a", "b"]) for _ in range(9)))
         with pytest.raises(ValueError, match="cannot read"):
-            await models.extractor.extract("x")
-        assert models.extractor.expect("text") == (Usage(2), Usage(2))
+            await heavy.extractor.extract("x")
+        assert heavy.extractor.expect("text") == (Usage(1), Usage(2))
 
     bench.run(todo())
-    assert (Touchy.made, Touchy.loaded) == (2, 2)
+    assert (Heavy.made, Heavy.loaded) == (2, 2)
     assert bench.outcomes() == {"ok": 10, "failed": 1}
+
+
+def test_a_worker_loads_them_before_its_first_job(bench: Bench, heavy: Models) -> None:
+    heavy.declare(bench.work)
+
+    async def todo(ctx: Context) -> int:
+        return Heavy.loaded
+
+    assert [job.result for job in bench.jobs(todo, 3)] == [2, 2, 2]
 
 
 def test_local_models_that_are_not_installed(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ def _of(required: Sequence[str], **properties: Mapping[str, Any]) -> dict[str, A
 
 
 _TEXT = {"type": "string"}
-#: What the model is asked for. All is required: servers that follow a schema to the letter want it so.
+#: What the model is asked for. All is required, and nothing has bounds: servers that follow a schema to the letter want it so.
 SCHEMA: dict[str, Any] = _of(
     ["concepts", "instances", "relationships"],
     concepts={"type": "array", "items": _of(
@@ -30,7 +31,7 @@ SCHEMA: dict[str, Any] = _of(
     relationships={"type": "array", "items": _of(
         ["from_key", "to_key", "type", "direction", "confidence"],
         from_key=_TEXT, to_key=_TEXT, type=_TEXT, direction={"type": "string", "enum": ["forward", "both"]},
-        confidence={"type": "number", "minimum": 0, "maximum": 1})},
+        confidence={"type": "number"})},
 )  # fmt: skip
 #: What must be there for an answer to be used.
 _ESSENTIAL = {"concepts": ["key", "label"], "instances": ["concept_key", "quote"], "relationships": ["from_key", "to_key", "type"]}
@@ -38,10 +39,11 @@ _ESSENTIAL = {"concepts": ["key", "label"], "instances": ["concept_key", "quote"
 
 def needed() -> dict[str, Any]:
     """The schema that an answer is checked by: what can be left out, may be."""
-    parts = {
-        name: {**part, "items": {**part["items"], "required": _ESSENTIAL[name]}} for name, part in SCHEMA["properties"].items()
-    }
-    return {**SCHEMA, "properties": parts, "required": ["concepts"]}
+    found: dict[str, Any] = copy.deepcopy(SCHEMA)
+    for name, required in _ESSENTIAL.items():
+        found["properties"][name]["items"]["required"] = required
+    found["properties"]["relationships"]["items"]["properties"]["confidence"] |= {"minimum": 0, "maximum": 1}
+    return {**found, "required": ["concepts"]}
 
 
 RULES = f"""You read one part of a document and write down what a knowledge graph should keep of it, as JSON.

@@ -35,8 +35,6 @@ from lanework.retries import backoff
 logger = logging.getLogger("kg")
 T = TypeVar("T")
 
-#: Callers beyond the permits that may have money reserved: enough that the next one is ready when a permit comes free.
-AHEAD = 4
 LONGEST_WAIT_S = 60.0
 #: A wait for a permit is looked at so often; in a job it then goes on.
 LOOK_S = 300.0
@@ -103,7 +101,8 @@ class Calls:
         self._work, self._ledger = work, ledger
         self._rate = work.rate(provider, requests=self.limits.requests or None, tokens=self.limits.tokens or None)
         self._throttle = Throttle(self._rate)
-        self._door = PerLoop(lambda: asyncio.Semaphore(self.limits.concurrency + AHEAD))
+        # who waits for a permit with money reserved: enough that the next ones are ready when permits come free, and no more
+        self._door = PerLoop(lambda: asyncio.Semaphore(max(4, self.limits.concurrency)))
         self._accounts: set[asyncio.Task[None]] = set()
 
     async def make(self, call: Call[T]) -> tuple[T, Usage]:
@@ -112,8 +111,7 @@ class Calls:
         while True:
             one = _Once(self, call)
             try:
-                async with self._door.get():
-                    value = await one.run()
+                value = await one.run()
                 self._throttle.went_well()
                 return value, spent + one.usage
             except ModelThrottled as error:
@@ -155,10 +153,16 @@ class _Once(Generic[T]):
 
     async def run(self) -> T:
         calls, call = self._calls, self._call
-        owner = self._context.owner if self._context is not None else self._for.owner
-        money = await reserve(calls._work, self._context, calls.provider, call.upto.cost, owner)
+        async with calls._door.get():
+            owner = self._context.owner if self._context is not None else self._for.owner
+            money = await reserve(calls._work, self._context, calls.provider, call.upto.cost, owner)
+            try:
+                permit = await self._permit()
+            except BaseException as error:
+                await self._account(money, error)
+                raise
         try:
-            got = await self._limited()
+            got = await self._with(permit)
         except BaseException as error:
             await self._account(money, error)
             raise
@@ -171,12 +175,10 @@ class _Once(Generic[T]):
         await self._account(money, None)
         return got.value
 
-    async def _limited(self) -> Got[T]:
+    async def _with(self, permit: Permit) -> Got[T]:
         calls = self._calls
-        wait = None if self._context is not None else calls.limits.timeout
-        permit = await self._permit(wait)
         try:
-            await calls._rate.atake(self._tokens(), wait=wait)
+            await calls._rate.atake(self._tokens(), wait=self._wait)
             self.begun, self.sent = time.monotonic(), True
             return await self._ask()
         except PermitBusy as error:
@@ -196,8 +198,12 @@ class _Once(Generic[T]):
                 await calls._throttle.refused(found, self.begun)
             raise found from error
 
-    async def _permit(self, wait: float | None) -> Permit:
-        calls = self._calls
+    @property
+    def _wait(self) -> float | None:
+        return None if self._context is not None else self._calls.limits.timeout
+
+    async def _permit(self) -> Permit:
+        calls, wait = self._calls, self._wait
         permit = calls._work.permit(calls.provider, capacity=calls.limits.concurrency, wait=LOOK_S if wait is None else wait)
         while True:
             try:
@@ -225,17 +231,21 @@ class _Once(Generic[T]):
         billed = True if error is None else error.billed if isinstance(error, ModelError) else None
         if billed is None and self.sent:
             self.usage = Usage(self._call.likely_in, 0, self._call.upto.cost)
+        if self.sent:
+            await asyncio.gather(self._settle(money, billed), self._calls._ledger.write(self._row(error)))
+        else:
+            await self._settle(money, False)
+
+    async def _settle(self, money: Spending, billed: bool | None) -> None:
         try:
-            if billed is False or not self.sent:
-                await money.release()
-            elif billed is None:
+            if billed is None:
                 await money.lose()
-            else:
+            elif billed:
                 await money.settle(self.usage.cost)
+            else:
+                await money.release()
         except Exception as problem:  # the engine counts it as spent, whole, when the attempt ends
             logger.warning("what a call of %s has cost could not be settled: %s", self._calls.provider, problem)
-        if self.sent:
-            await self._calls._ledger.write(self._row(error))
 
     def _row(self, error: BaseException | None) -> CallRow:
         outcome = "ok" if error is None else error.outcome if isinstance(error, ModelError) else "cancelled"

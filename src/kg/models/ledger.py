@@ -7,6 +7,7 @@ database that is away costs a warning, not the answer that was paid for: the row
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections import deque
 
@@ -43,7 +44,8 @@ class Ledger:
                 self._keep(error)
                 return
             for row in batch:
-                self._rows.remove(row)
+                with contextlib.suppress(ValueError):  # another loop of this process has written it too: it is there once
+                    self._rows.remove(row)
 
     def _keep(self, error: Exception) -> None:
         logger.warning("the ledger of model calls cannot be written, %d rows wait: %s", len(self._rows), error)

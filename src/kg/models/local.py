@@ -1,16 +1,17 @@
-"""Models that run in this process. They are not safe for threads: each has a thread of its own, and one call at a time there."""
+"""Models that run in this process: made and loaded once, in a thread, when the first one asks; their calls are in the ledger too.
+
+They see to it themselves that they are used one call at a time and never on the event loop (`kg.local.lone`).
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import inspect
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from kg._store.models import CallRow
@@ -20,131 +21,98 @@ from kg.models.tokens import likely
 from kg.parts import Embed, Embedded, Extraction, Extractor, Known, Usage
 from lanework.context import inside
 
+M = TypeVar("M", Embed, Extractor)
 T = TypeVar("T")
 EMBED = "kg.local.embedding:LocalEmbed"
 EXTRACTOR = "kg.local.extractor:LocalExtractor"
 
 
-def _found(path: str) -> Any:
+def found(path: str, *args: Any) -> Any:
     """One of `module:name`, imported now: heavy packages come with it."""
     module, _, name = path.partition(":")
     try:
         kind = getattr(importlib.import_module(module), name)
     except ImportError as error:
         raise ModelMissing(f"local models cannot be loaded ({error}); install them: pip install 'lanework[local]'") from error
-    return kind()
+    return kind(*args)
 
 
-class Alone:
-    """A thing that is made, and used, in one thread."""
+class Local(Generic[M]):
+    """What its two kinds share."""
 
-    def __init__(self, make: Callable[[], Any], name: str) -> None:
-        self._make, self._thing = make, None
-        self._new: Any = None
-        self._making = threading.Lock()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=f"kg-{name}")
-
-    def made(self) -> Any:
-        """As it is, loaded or not."""
-        with self._making:
-            if self._new is None:
-                self._new = self._make()
-        return self._new
-
-    async def load(self) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._get)
-
-    def _get(self) -> Any:
-        """One thread: nobody makes it twice."""
-        if self._thing is None:
-            thing = self.made()
-            if (load := getattr(thing, "load", None)) is not None:
-                found = load()
-                if inspect.isawaitable(found):
-                    asyncio.run(_wait(found))
-            self._thing = thing
-        return self._thing
-
-    async def run(self, what: Callable[[Any], Coroutine[Any, Any, T]]) -> T:
-        def there() -> T:
-            return asyncio.run(what(self._get()))
-
-        return await asyncio.get_running_loop().run_in_executor(self._thread, there)
-
-
-async def _wait(what: Any) -> Any:
-    return await what
-
-
-class Local:
-    """What its two kinds share: the ledger has their calls too."""
-
-    def __init__(self, ledger: Ledger, make: Callable[[], Any], name: str) -> None:
-        self._alone, self._ledger = Alone(make, name), ledger
-        self._loaded: Any = None
+    def __init__(self, ledger: Ledger, make: Callable[[], M]) -> None:
+        self._ledger = ledger
+        self._make: Callable[[], M] = make
+        self._lock = threading.RLock()
+        self._made: M | None = None
+        self._loaded = False
 
     async def load(self) -> None:
-        self._loaded = await self._alone.load()
+        await asyncio.to_thread(self._load)
+
+    def _load(self) -> None:
+        with self._lock:
+            if not self._loaded:
+                if (load := getattr(self._model, "load", None)) is not None:
+                    load()
+                self._loaded = True
 
     @property
-    def _ready(self) -> Any:
-        """What it is called is known before it is loaded."""
-        return self._loaded or self._alone.made()
-
-    async def _run(self, what: Callable[[Any], Coroutine[Any, Any, T]], purpose: str, tokens: int) -> T:
-        if self._loaded is None:
-            await self.load()
-        begun, context = time.monotonic(), inside.get()
-        outcome = "failed"
-        try:
-            found = await self._alone.run(what)
-            outcome = "ok"
-            return found
-        finally:
-            row = CallRow(
-                str(uuid4()), context.job_id if context else None, context.owner if context else None, "local", self._ready.name,
-                purpose, tokens, 0, 0.0, time.monotonic() - begun, outcome,
-            )  # fmt: skip
-            await self._ledger.write(row)
-
-
-class OwnEmbed(Local):
-    def __init__(self, ledger: Ledger, make: Callable[[], Embed] | None = None) -> None:
-        super().__init__(ledger, make or partial(_found, EMBED), "embed")
+    def _model(self) -> M:
+        """Loaded or not: what it is called is known before."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
     @property
     def name(self) -> str:
-        return str(self._ready.name)
+        return self._model.name
+
+    async def _call(self, what: Callable[[M], Coroutine[Any, Any, T]], purpose: str, tokens: int) -> T:
+        if not self._loaded:
+            await self.load()
+        begun, outcome = time.monotonic(), "failed"
+        try:
+            answer = await what(self._model)
+            outcome = "ok"
+            return answer
+        finally:
+            await self._ledger.write(self._row(purpose, tokens, time.monotonic() - begun, outcome))
+
+    def _row(self, purpose: str, tokens: int, seconds: float, outcome: str) -> CallRow:
+        context = inside.get()
+        job, owner = (None, None) if context is None else (context.job_id, context.owner)
+        return CallRow(str(uuid4()), job, owner, "local", self.name, purpose, tokens, 0, 0.0, seconds, outcome)
+
+
+class OwnEmbed(Local[Embed]):
+    """`folder`: of a model of one's own."""
+
+    def __init__(self, ledger: Ledger, make: Callable[[], Embed] | None = None, *, folder: str = "") -> None:
+        super().__init__(ledger, make or partial(found, EMBED, folder or None))
 
     @property
     def dimensions(self) -> int:
-        return int(self._ready.dimensions)
+        return self._model.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        return await self._run(lambda model: _embedded(model, texts), "embed", likely(*texts))
+        return await self._call(lambda model: _embedded(model, texts), "embed", likely(*texts))
 
 
 async def _embedded(model: Embed, texts: Sequence[str]) -> Embedded:
     return await model.embed(texts)
 
 
-class OwnExtractor(Local):
-    sees_known = False
-
+class OwnExtractor(Local[Extractor]):
     def __init__(self, ledger: Ledger, make: Callable[[], Extractor] | None = None) -> None:
-        super().__init__(ledger, make or partial(_found, EXTRACTOR), "extract")
-
-    @property
-    def name(self) -> str:
-        return str(self._ready.name)
+        super().__init__(ledger, make or partial(found, EXTRACTOR))
 
     async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction:
-        return await self._run(lambda model: _extracted(model, text, known), "extract", likely(text))
+        return await self._call(lambda model: _extracted(model, text, known), "extract", likely(text))
 
     def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
-        """It costs nothing but time."""
-        usage = Usage(likely(text))
-        return usage, usage
+        return self._model.expect(text, known=known)
 
 
 async def _extracted(model: Extractor, text: str, known: Sequence[Known]) -> Extraction:

@@ -25,6 +25,7 @@ from kg.models.prices import Price, Prices
 from kg.parts import Chat, Embed, Extractor, Usage
 from lanework import Context, Lanework
 from lanework.errors import ConfigError
+from lanework.secrets import SHORTEST
 
 logger = logging.getLogger("kg")
 
@@ -109,20 +110,20 @@ class _Maker:
             settings.model_retries,
         )
         for key in (settings.openai_key, settings.anthropic_key):
-            if key:
+            if len(key) >= SHORTEST:
                 work.secrets.add(key)
 
     def models(self) -> Models:
         settings = self._settings
-        embed = self._embed(*_named("KG_EMBED", settings.embed, ("local", "openai")))
-        chat, extractor = self._reader(*_named("KG_CHAT", settings.chat, ("local", "openai", "anthropic")))
+        embed = self._embed(*_named("KG_EMBED", settings.embed, ("local", "local:FOLDER", "openai:MODEL")))
+        chat, extractor = self._reader(*_named("KG_CHAT", settings.chat, ("local", "openai:MODEL", "anthropic:MODEL")))
         return Models(
             embed, extractor, chat, limits=self._limits, prices=self._used, closing=[*self._calls.values(), *self._clients.values()]
         )
 
     def _embed(self, provider: str, model: str) -> Embed:
         if provider == "local":
-            return OwnEmbed(self._ledger)
+            return OwnEmbed(self._ledger, folder=model)
         price = self._price(model)
         return OpenAIEmbed(self._openai(), model, self._of(provider), price, dimensions=self._settings.embed_dimensions)
 
@@ -163,11 +164,10 @@ class _Maker:
         return found
 
 
-def _named(setting: str, value: str, providers: Sequence[str]) -> tuple[str, str]:
+def _named(setting: str, value: str, ways: Sequence[str]) -> tuple[str, str]:
     provider, _, model = value.partition(":")
-    if provider not in providers or (provider == "local") == bool(model):
-        ways = " or ".join(one if one == "local" else f"{one}:MODEL" for one in providers)
-        raise ConfigError(f"{setting}: expected {ways}, got {value!r}")
+    if (provider, bool(model)) not in {(way.partition(":")[0], ":" in way) for way in ways}:
+        raise ConfigError(f"{setting}: expected {' or '.join(ways)}, got {value!r}")
     return provider, model
 
 

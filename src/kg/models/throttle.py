@@ -31,7 +31,7 @@ class Throttle:
         if begun < self._since and now + seconds <= self._until + 0.05:
             return
         self._since, self._until = now, now + seconds
-        logger.info("%s pauses for %.1f s: %s", self._rate.name, seconds, error)
+        logger.warning("%s pauses for %.1f s: %s", self._rate.name, seconds, error)
         await self._rate.apause(seconds)
 
     def went_well(self) -> None:
