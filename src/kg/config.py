@@ -22,3 +22,14 @@ class KgSettings(Loaded):
     body_limit: int = setting(1_048_576, "KG_BODY_LIMIT", "largest body of a request that is no upload", unit="bytes", low=1024)
     imports: str = setting("", "KG_IMPORTS", "modules that declare jobs on `kg.app.work`, with commas between them")
     cors: str = setting("", "KG_CORS", "origins that may call from a browser, with commas between them; none: nobody")
+    eval: str | None = setting(
+        None, "KG_EVAL", "folder of the data that `kg eval` measures with; none: shared/eval beside the checkout"
+    )
+    local_model: str | None = setting(
+        None,
+        "KG_LOCAL_MODEL",
+        "folder with a model.onnx and a tokenizer.json to embed with; none: all-MiniLM-L6-v2 of the extra `local`",
+    )
+    local_threads: int = setting(
+        1, "KG_LOCAL_THREADS", "threads of the local embedding model; more processes scale better", low=1, high=64
+    )
