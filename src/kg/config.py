@@ -68,3 +68,15 @@ class KgSettings(Loaded):
         "", "KG_OPENAI_URL", "a server that speaks OpenAI's protocol (vLLM, Ollama, llama.cpp); none: OpenAI itself"
     )
     prices: str = setting("", "KG_PRICES", "a JSON file of prices that come before the built-in ones")
+    eval: str | None = setting(
+        None, "KG_EVAL", "folder of the data that `kg eval` measures with; none: shared/eval beside the checkout"
+    )
+    local_threads: int = setting(
+        1, "KG_LOCAL_THREADS", "threads of the local embedding model; more processes scale better", low=1, high=64
+    )
+
+    @property
+    def local_folder(self) -> str | None:
+        """Of a local model of one's own."""
+        provider, _, folder = self.embed.partition(":")
+        return folder if provider == "local" and folder else None

@@ -23,6 +23,7 @@ COMMANDS = {
     "tokens": "list, create and revoke API tokens",
     "roles": "list roles and what they allow",
     "audit": "the audit log",
+    "eval": "how good the local models are, measured",
     "admin": "workers and lanes of a running server, over HTTP",
     "bench": "measure the platform",
 }

@@ -20,9 +20,9 @@ from kg.parts import Embed, Extraction, Extractor
 _WORD = re.compile(r"\w+")
 #: Words that say nothing, and are in every question.
 _STOP = frozenset((
-    "a", "an", "and", "are", "as", "at", "be", "both", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "in",
-    "is", "it", "its", "of", "on", "or", "she", "that", "the", "their", "they", "this", "to", "was", "were", "what", "when", "where", "which", "who",
-    "whom", "whose", "why", "with",
+    "a", "an", "and", "are", "as", "at", "be", "both", "by", "did", "do", "does", "for", "from", "had", "has", "have",
+    "he", "her", "his", "how", "in", "is", "it", "its", "of", "on", "or", "she", "that", "the", "their", "they", "this",
+    "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "with",
 ))  # fmt: skip
 _NEAR, _PIECE = 50, 950
 _TIER = {"precise": 0.6, "weak": 0.2}
@@ -49,7 +49,11 @@ class Library:
         self._rarity = self._rarities()
 
     async def open(self) -> None:
-        pieces = [(name, text[start : start + _PIECE]) for name, text in self._texts.items() for start in range(0, max(len(text), 1), _PIECE)]
+        pieces = [
+            (name, text[start : start + _PIECE])
+            for name, text in self._texts.items()
+            for start in range(0, max(len(text), 1), _PIECE)
+        ]
         self._owners = np.array([self.names.index(name) for name, _ in pieces])
         self._vectors = np.array((await self._embed.embed([piece for _, piece in pieces])).vectors, dtype=np.float32)
         said: dict[str, Named] = {}
@@ -65,10 +69,10 @@ class Library:
             terms = frozenset(one.search_terms) | (before.aliases if before else frozenset())
             said[own] = Named(own, one.label, one.type if before is None else before.type, terms)
             self._held[own].add(name)
-        for one in found.relationships:
-            ends = tuple(sorted((forms[one.from_key], forms[one.to_key])))
+        for related in found.relationships:
+            ends = sorted((forms[related.from_key], forms[related.to_key]))
             if ends[0] != ends[1]:
-                self._weigh((f"c:{ends[0]}", f"c:{ends[1]}"), _TIER[one.tier])
+                self._weigh((f"c:{ends[0]}", f"c:{ends[1]}"), _TIER[related.tier])
 
     def _weigh(self, edge: tuple[str, str], weight: float) -> None:
         self._edges[edge] = max(self._edges.get(edge, 0.0), weight)
@@ -113,7 +117,9 @@ class Library:
         scores: dict[str, float] = {}
         for name, counts in self._counts.items():
             length = 0.25 + 0.75 * counts.total() / usual
-            scores[name] = sum(self._rarity[word] * counts[word] * 2.2 / (counts[word] + 1.2 * length) for word in asked if word in counts)
+            scores[name] = sum(
+                self._rarity[word] * counts[word] * 2.2 / (counts[word] + 1.2 * length) for word in asked if word in counts
+            )
         return scores
 
     async def by_graph(self, question: str, near: Mapping[str, float]) -> dict[str, float]:

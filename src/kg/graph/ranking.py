@@ -33,7 +33,7 @@ def best(scores: Mapping[K, float], limit: int | None = None) -> list[K]:
 def walked(
     edges: Mapping[tuple[K, K], float], seeds: Mapping[K, float], *, goes_on: float = GOES_ON, rounds: int = 20
 ) -> dict[K, float]:
-    """Personalised PageRank over undirected weighted edges: how often a walk is at each node that starts at the seeds, by weight."""
+    """Personalised PageRank over undirected weighted edges: how often a walk that starts at the seeds is at each node."""
     nodes = {one: number for number, one in enumerate(dict.fromkeys([*(end for edge in edges for end in edge), *seeds]))}
     start = np.zeros(len(nodes))
     for one, weight in seeds.items():

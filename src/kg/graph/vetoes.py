@@ -17,9 +17,9 @@ _OPPOSITES = [
     for group in (
         "north south east west northeast northwest southeast southwest",
         "upper lower", "inner outer", "greater lesser", "major minor", "old new", "left right", "junior senior jr sr",
-        "men women boys girls male female", "father son", "mother daughter", "internal external", "public private", "primary secondary", "pre post",
-        "before after", "client server", "input output", "minimum maximum min max", "first last", "positive negative",
-        "indirect direct", "synchronous asynchronous", "increase decrease",
+        "men women boys girls male female", "father son", "mother daughter", "internal external", "public private",
+        "primary secondary", "pre post", "before after", "client server", "input output", "minimum maximum min max",
+        "first last", "positive negative", "indirect direct", "synchronous asynchronous", "increase decrease",
         "january february march april may june july august september october november december",
         "monday tuesday wednesday thursday friday saturday sunday", "spring summer autumn winter",
     )

@@ -1,4 +1,4 @@
-"""What is no prose goes before a text is parsed. Every character that goes leaves a space, so that all places stay where they are."""
+"""What is no prose goes before a text is parsed. Every character that goes leaves a space: all others stay where they are."""
 
 from __future__ import annotations
 

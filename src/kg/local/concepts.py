@@ -1,4 +1,5 @@
-"""Which mentions of one text are one concept: the same form, an acronym that the text explains, a surname that only one person bears."""
+"""Which mentions of one text are one concept: those of one form, of an acronym that the text explains, of a surname that one
+person in it bears."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from kg.local.reading import Seen
 from kg.parts import Concept
 
 _MOST_TERMS = 8
+#: The model takes a bare surname for an organization or a product, too; what it takes for these is none.
+_NEVER_PERSONS = frozenset((CONCEPT, "place", "facility", "group", "language", "date", "quantity"))
 
 
 class Concepts:
@@ -76,5 +79,5 @@ def _surnames(seen: Sequence[Seen], forms: list[str]) -> dict[str, str]:
         if one.type == "person" and " " in own:
             for word in {own.split()[0], own.split()[-1]}:
                 bearers.setdefault(word, set()).add(own)
-    lone = {own for one, own in zip(seen, forms, strict=True) if one.type in ("person", "") and " " not in own and len(own) > 2}
+    lone = {own for one, own in zip(seen, forms, strict=True) if one.type not in _NEVER_PERSONS and " " not in own and len(own) > 2}
     return {word: min(bearers[word]) for word in sorted(lone) if len(bearers.get(word, ())) == 1}

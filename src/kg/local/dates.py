@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _FRAME = frozenset((
-    "about", "almost", "another", "approximately", "around", "as", "at", "between", "by", "c.", "ca.", "circa", "early", "estimated", "exactly",
-    "from", "in", "just", "late", "later", "least", "less", "mid", "more", "most", "much", "nearly", "only", "over", "roughly", "season", "seasons",
-    "some", "than", "to", "under", "until", "up", "-", ",", "and", "or",
+    "about", "almost", "another", "approximately", "around", "as", "at", "between", "by", "c.", "ca.", "circa", "early",
+    "estimated", "exactly", "from", "in", "just", "late", "later", "least", "less", "mid", "more", "most", "much",
+    "nearly", "only", "over", "roughly", "season", "seasons", "some", "than", "to", "under", "until", "up", "-", ",",
+    "and", "or",
 ))  # fmt: skip
 _BETWEEN = frozenset(("to", "and", "or", "until", "till", "through", "-", "–", "—", ",", "&"))
 _MONTH = re.compile(
@@ -54,6 +55,8 @@ def without_frame(doc: Doc, one: Mention) -> Mention | None:
         first += 1
     while first < last and doc[last - 1].lower_ in _FRAME:
         last -= 1
+    if last - first == 1 and doc[first].text.isdecimal() and len(doc[first].text) < 3:
+        return None
     if _has_digit(doc, first, last) or (one.type == "date" and any(_MONTH.fullmatch(token.text) for token in doc[first:last])):
         return Mention(first, last, one.type)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,7 @@ class LocalEmbed:
         encoded = await alone(lambda: self._encode(texts))
         vectors: list[tuple[float, ...]] = [()] * len(texts)
         for batch in _batches([len(one.ids) for one in encoded]):
-            made = await alone(lambda batch=batch: self._run([encoded[index] for index in batch]))  # type: ignore[misc]
+            made = await alone(partial(self._run, [encoded[index] for index in batch]))
             for index, vector in zip(batch, made.tolist(), strict=True):
                 vectors[index] = tuple(vector)
         return Embedded(tuple(vectors), Usage(tokens_in=sum(len(one.ids) for one in encoded)))
@@ -82,7 +83,7 @@ class LocalEmbed:
             return (self._own / "model.onnx").read_bytes(), (self._own / "tokenizer.json").read_bytes()
         except OSError as error:
             raise ModelFiles(
-                f"KG_LOCAL_MODEL: expected model.onnx and tokenizer.json in the folder {str(self._own)!r}: {error.strerror or error}"
+                f"KG_EMBED: expected model.onnx and tokenizer.json in {str(self._own)!r}: {error.strerror or error}"
             ) from error
 
     def _encode(self, texts: Sequence[str]) -> list[Encoding]:

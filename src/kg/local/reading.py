@@ -50,7 +50,9 @@ def read(model: Language, part: str, start: int) -> Reading:
         mentions = sorted([*named, *nouns(doc, named), *pronouns(doc)])
         number = _numbers(doc, mentions)
         seen = [_seen(doc, mention, places, start) for mention in mentions if mention.type != PRONOUN]
-        return Reading(seen, _renumbered(relations(doc, mentions), number), _renumbered(neighbours(doc, mentions), number), len(doc))
+        return Reading(
+            seen, _renumbered(relations(doc, mentions), number), _renumbered(neighbours(doc, mentions), number), len(doc)
+        )
 
 
 def _numbers(doc: Doc, mentions: list[Mention]) -> list[int | None]:
@@ -68,7 +70,9 @@ def _numbers(doc: Doc, mentions: list[Mention]) -> list[int | None]:
 def _renumbered(found: Iterable[Related], number: list[int | None]) -> list[Related]:
     ends = ((number[related.one], number[related.other], related) for related in found)
     return [
-        related._replace(one=one, other=other) for one, other, related in ends if one is not None and other is not None and one != other
+        related._replace(one=one, other=other)
+        for one, other, related in ends
+        if one is not None and other is not None and one != other
     ]
 
 

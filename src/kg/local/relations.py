@@ -1,13 +1,13 @@
-"""Relations that the grammar of a sentence states: the way through the dependency tree from one mention to the other, read by rules.
+"""Relations that the grammar of a sentence states: the way through the dependency tree from one mention to another, read by rules.
 
-A way goes up from one mention to the word that holds both, and down to the other. Each rule is one shape of a way, with what a relation
-found by it is worth: about how often people who read such sentences said that the two are related.
+A way goes up from one mention to the word that holds both, and down to the other. Each rule is one shape of a way, with what a
+relation found by it is worth: about how often people who read such sentences said that the two are related.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,35 +38,64 @@ class Way(NamedTuple):
     down: list[Token]  # to the other's root, without the top
 
 
+Called = Callable[[Way, Mention, Mention], str | None]
+
+
 @dataclass(frozen=True)
 class _Rule:
-    """`shape` is of "up labels < part of speech of the top > down labels"."""
+    """`shape` is of "labels up < part of speech of the top > labels down"; `called` makes the relation's type; `back`: it goes from
+    the second mention to the first; `being`: the top is a form of `be`."""
 
-    name: str
     shape: re.Pattern[str]
     confidence: float
+    called: Called
+    back: bool = False
+    being: bool = False
 
 
+def _beside(way: Way, one: Mention, other: Mention) -> str:
+    """Mediaș, Transylvania; Oslo, the capital."""
+    if one.type == other.type == "place":
+        return "LOCATED_IN"
+    if other.type == CONCEPT:
+        return "IS_A"
+    return "DATED" if other.type == "date" else "RELATED_TO"
+
+
+def _done(at: int) -> Called:
+    """By the verb that stands so many steps down."""
+    return lambda way, one, other: verb_type(way.down[at], way.down[at + 1 :], other)
+
+
+_MODIFIER = r"(?:amod|compound|nmod)"
+#: The first that fits is taken.
 _RULES = [
-    _Rule(name, re.compile(shape), confidence)
-    for name, shape, confidence in (
-        ("copula", r"nsubj<AUX>attr", 0.8),
-        ("kind", r"nsubj<(?:AUX|VERB)>attr (?:amod|compound|nmod|compound compound|amod compound)", 0.85),
-        ("kind of", r"nsubj<AUX>attr prep pobj(?: prep pobj| appos| compound)?", 0.6),
-        ("kind done", r"nsubj<AUX>attr acl (?:prep pobj|agent pobj|dobj|npadvmod|prep pobj prep pobj)", 0.75),
-        ("passive", rf"nsubjpass<VERB>(?:{_OBJECT}|prep pobj prep pobj)", 0.7),
-        ("verb", rf"nsubj<VERB>{_OBJECT}", 0.5),
-        ("apposition", r"<>appos(?: appos)?", 0.6),
-        ("apposition of", r"<>(?:appos|acl) prep pobj", 0.5),
-        ("participle", r"<>acl (?:agent pobj|npadvmod|dobj)", 0.7),
-        ("relative", rf"<>relcl {_OBJECT}", 0.45),
-        ("preposition", r"<>prep pobj(?: appos| compound)?", 0.55),
-        ("place in place", r"<>npadvmod", 0.7),
-        ("possessive", r"poss<>", 0.6),
-        ("modifier", r"(?:amod|nmod|compound)(?: compound)?<>", 0.6),
-        ("modified apposition", r"(?:amod|compound|nmod)<NOUN>appos", 0.85),
-    )
-]
+    _Rule(re.compile(r"nsubj<AUX>attr"), 0.8, lambda way, one, other: "IS_A", being=True),
+    _Rule(re.compile(rf"nsubj<AUX>attr {_MODIFIER}(?: compound)?"), 0.85, lambda way, one, other: about(other), being=True),
+    _Rule(
+        re.compile(r"nsubj<AUX>attr prep pobj(?: prep pobj| appos| compound)?"), 0.6,
+        lambda way, one, other: noun_type(way.down[0], way.down[1], other), being=True,
+    ),
+    _Rule(re.compile(r"nsubj<AUX>attr acl (?:prep pobj|agent pobj|dobj|npadvmod|prep pobj prep pobj)"), 0.75, _done(1), being=True),
+    _Rule(
+        re.compile(rf"nsubjpass<VERB>(?:{_OBJECT}|prep pobj prep pobj)"), 0.7,
+        lambda way, one, other: verb_type(way.top, way.down, other),
+    ),
+    _Rule(re.compile(rf"nsubj<VERB>{_OBJECT}"), 0.5, lambda way, one, other: verb_type(way.top, way.down, other)),
+    _Rule(re.compile(r"<>appos(?: appos)?"), 0.6, _beside),
+    _Rule(re.compile(r"<>appos prep pobj"), 0.5, lambda way, one, other: preposition_type(way.down[0], way.down[1], one, other)),
+    _Rule(re.compile(r"<>acl prep pobj"), 0.5, _done(0)),
+    _Rule(re.compile(r"<>acl (?:agent pobj|npadvmod|dobj)"), 0.7, _done(0)),
+    _Rule(re.compile(rf"<>relcl {_OBJECT}"), 0.45, _done(0)),
+    _Rule(
+        re.compile(r"<>prep pobj(?: appos| compound)?"), 0.55,
+        lambda way, one, other: preposition_type(way.top, way.down[0], one, other),
+    ),
+    _Rule(re.compile(r"<>npadvmod"), 0.7, _beside),
+    _Rule(re.compile(r"poss<>"), 0.6, lambda way, one, other: "HAS"),
+    _Rule(re.compile(rf"{_MODIFIER}(?: compound)?<>"), 0.6, lambda way, one, other: about(one), back=True),
+    _Rule(re.compile(rf"{_MODIFIER}<NOUN>appos"), 0.85, lambda way, one, other: about(one), back=True),
+]  # fmt: skip
 
 
 def relations(doc: Doc, mentions: list[Mention]) -> Iterator[Related]:
@@ -98,9 +127,8 @@ def _related(doc: Doc, mentions: list[Mention], one: int, other: int) -> Iterato
     for first, second in ((one, other), (other, one)):
         way = _way(mentions[first].root(doc), mentions[second].root(doc))
         rule = way and _rule(way)
-        if way and rule and (type := _type(rule, way, mentions[first], mentions[second])):
-            swapped = rule.name in ("modifier", "modified apposition")
-            ends = (second, first) if swapped else (first, second)
+        if way and rule and (type := rule.called(way, mentions[first], mentions[second])):
+            ends = (second, first) if rule.back else (first, second)
             yield Related(*ends, type, rule.confidence)
             return
 
@@ -125,37 +153,4 @@ def _rule(way: Way) -> _Rule | None:
     held = way.top.pos_ if way.up and way.down else ""
     shape = f"{' '.join(token.dep_ for token in way.up)}<{held}>{' '.join(token.dep_ for token in way.down)}"
     found = next((rule for rule in _RULES if rule.shape.fullmatch(shape)), None)
-    if found is not None and found.name in ("copula", "kind", "kind of", "kind done") and way.top.lemma_ not in ("be", "become", "remain"):
-        return None
-    return found
-
-
-def _type(rule: _Rule, way: Way, one: Mention, other: Mention) -> str | None:
-    if rule.name in ("passive", "verb"):
-        return verb_type(way.top, way.down, other)
-    if rule.name in ("participle", "relative") or (rule.name == "apposition of" and way.down[0].dep_ == "acl"):
-        return verb_type(way.down[0], way.down[1:], other)
-    if rule.name == "kind done":
-        return verb_type(way.down[1], way.down[2:], other)
-    if rule.name == "kind of":
-        return noun_type(way.down[0], way.down[1], other)
-    if rule.name == "copula":
-        return "IS_A"
-    if rule.name == "possessive":
-        return "HAS"
-    if rule.name in ("preposition", "apposition of"):
-        noun = way.top if rule.name == "preposition" else way.down[0]
-        at = way.down[0] if rule.name == "preposition" else way.down[1]
-        return preposition_type(noun, at, one, other)
-    if rule.name in ("kind", "modifier", "modified apposition"):
-        return about(other if rule.name == "kind" else one)
-    return _beside(one, other)
-
-
-def _beside(one: Mention, other: Mention) -> str:
-    """Mediaș, Transylvania; Oslo, the capital."""
-    if one.type == other.type == "place":
-        return "LOCATED_IN"
-    if other.type == CONCEPT:
-        return "IS_A"
-    return "DATED" if other.type == "date" else "RELATED_TO"
+    return None if found and found.being and way.top.lemma_ not in ("be", "become", "remain") else found

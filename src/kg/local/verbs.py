@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from spacy.tokens import Token
 
 _BUILT_IN = {
-    "CONSIST_OF": "COMPOSED_OF", "COMPRISE": "COMPOSED_OF", "COMPOSED_OF": "COMPOSED_OF", "MADE_OF": "COMPOSED_OF", "CONTAIN": "CONTAINS",
-    "INCLUDE": "CONTAINS", "CAUSE": "CAUSES", "LEAD_TO": "CAUSES", "RESULT_IN": "CAUSES", "RESULT_FROM": "RESULTS_FROM", "ENABLE": "ENABLES",
-    "PREVENT": "PREVENTS", "AVOID": "PREVENTS", "INFLUENCE": "INFLUENCES", "AFFECT": "INFLUENCES", "USE": "USES", "UTILIZE": "USES",
-    "PRODUCE": "PRODUCES", "GENERATE": "PRODUCES", "CREATE": "PRODUCES", "REQUIRE": "REQUIRES", "NEED": "REQUIRES", "DEPEND_ON": "REQUIRES",
+    "CONSIST_OF": "COMPOSED_OF", "COMPRISE": "COMPOSED_OF", "COMPOSED_OF": "COMPOSED_OF", "MADE_OF": "COMPOSED_OF",
+    "CONTAIN": "CONTAINS", "INCLUDE": "CONTAINS", "CAUSE": "CAUSES", "LEAD_TO": "CAUSES", "RESULT_IN": "CAUSES",
+    "RESULT_FROM": "RESULTS_FROM", "ENABLE": "ENABLES", "PREVENT": "PREVENTS", "AVOID": "PREVENTS",
+    "INFLUENCE": "INFLUENCES", "AFFECT": "INFLUENCES", "USE": "USES", "UTILIZE": "USES", "PRODUCE": "PRODUCES",
+    "GENERATE": "PRODUCES", "CREATE": "PRODUCES", "REQUIRE": "REQUIRES", "NEED": "REQUIRES", "DEPEND_ON": "REQUIRES",
     "DEFINE": "DEFINES", "PRECEDE": "PRECEDES", "IMPLY": "IMPLIES", "CONTRADICT": "CONTRADICTS", "REGULATE": "REGULATES",
-    "DIFFER_FROM": "OPPOSITE_OF", "RESEMBLE": "SIMILAR_TO", "PART_OF": "PART_OF", "MEMBER_OF": "PART_OF", "EXAMPLE_OF": "EXEMPLIFIES",
-    "KIND_OF": "IS_A", "TYPE_OF": "IS_A", "FORM_OF": "IS_A",
+    "DIFFER_FROM": "OPPOSITE_OF", "RESEMBLE": "SIMILAR_TO", "PART_OF": "PART_OF", "MEMBER_OF": "PART_OF",
+    "EXAMPLE_OF": "EXEMPLIFIES", "KIND_OF": "IS_A", "TYPE_OF": "IS_A", "FORM_OF": "IS_A",
 }  # fmt: skip
 _INSIDE = frozenset(("in", "at", "on", "near", "within"))
 _ODD = re.compile(r"[^A-Z0-9]+")
@@ -27,7 +28,9 @@ _LONGEST = 60
 
 def verb_type(verb: Token, down: Sequence[Token], other: Mention) -> str | None:
     """`works at` → WORK_AT, `was founded by` → FOUNDED_BY; with `not` before it what is not so."""
-    passive = verb.tag_ == "VBN" and (verb.dep_ in ("acl", "relcl") or any(child.dep_ in ("nsubjpass", "auxpass") for child in verb.children))
+    passive = verb.tag_ == "VBN" and (
+        verb.dep_ in ("acl", "relcl") or any(child.dep_ in ("nsubjpass", "auxpass") for child in verb.children)
+    )
     particle = next((child.lower_ for child in verb.children if child.dep_ == "prt"), "")
     at = next((token.lower_ for token in down if token.dep_ in ("prep", "agent")), "")
     if down and down[0].dep_ in ("dobj", "xcomp") and not passive:

@@ -27,14 +27,14 @@ EMBED = "kg.local.embedding:LocalEmbed"
 EXTRACTOR = "kg.local.extractor:LocalExtractor"
 
 
-def found(path: str, *args: Any) -> Any:
+def found(path: str, *args: Any, **more: Any) -> Any:
     """One of `module:name`, imported now: heavy packages come with it."""
     module, _, name = path.partition(":")
     try:
         kind = getattr(importlib.import_module(module), name)
     except ImportError as error:
         raise ModelMissing(f"local models cannot be loaded ({error}); install them: pip install 'lanework[local]'") from error
-    return kind(*args)
+    return kind(*args, **more)
 
 
 class Local(Generic[M]):
@@ -89,8 +89,8 @@ class Local(Generic[M]):
 class OwnEmbed(Local[Embed]):
     """`folder`: of a model of one's own."""
 
-    def __init__(self, ledger: Ledger, make: Callable[[], Embed] | None = None, *, folder: str = "") -> None:
-        super().__init__(ledger, make or partial(found, EMBED, folder or None))
+    def __init__(self, ledger: Ledger, make: Callable[[], Embed] | None = None, *, folder: str = "", threads: int = 1) -> None:
+        super().__init__(ledger, make or partial(found, EMBED, folder or None, threads=threads))
 
     @property
     def dimensions(self) -> int:

@@ -123,7 +123,7 @@ class _Maker:
 
     def _embed(self, provider: str, model: str) -> Embed:
         if provider == "local":
-            return OwnEmbed(self._ledger, folder=model)
+            return OwnEmbed(self._ledger, folder=model, threads=self._settings.local_threads)
         price = self._price(model)
         return OpenAIEmbed(self._openai(), model, self._of(provider), price, dimensions=self._settings.embed_dimensions)
 
