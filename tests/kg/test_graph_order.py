@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,15 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kg._store.schema import prepare
-from kg.graph import writing
 from kg.graph.clusters import Node, Tie, clusters
 from kg.graph.likeness import Named
 from lanework import Lanework
-from tests.kg.graphs import Conn, Document, Words, add_document, dump, extraction, ontology, space
+from tests.kg.graphs import Document, dump, extraction, library, make_platform
 
 LABELS = (
-    "World Health Organization", "WHO", "W.H.O.", "world health organisation", "Mortal Kombat", "Mortal Kombat II", "Mortal Kombats",
+    "World Health Organization", "WHO", "W.H.O.", "world health organisation", "Mortal Kombat", "Mortal Kombat II",
+    "Mortal Kombats",
     "Graph", "graphs", "Graph Database", "graph data base", "Databases", "John Smith", "J. Smith", "Smith",
     "Taito", "Taito Corporation", "Vietnam",
 )  # fmt: skip
@@ -39,41 +37,6 @@ chunk = st.builds(
 documents = st.lists(st.lists(chunk, min_size=1, max_size=2), min_size=1, max_size=4)
 #: (document, chunk) to store, or (document, None) to remove, by position.
 acts = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 1))), max_size=14)
-_names = itertools.count()
-
-
-class Library:
-    """An ontology that documents come to and go from."""
-
-    def __init__(self, work: Lanework, conn: Conn, id: int, words: int) -> None:
-        self.work, self.conn, self.id, self.space, self.embed = work, conn, id, words, Words()
-        self.there: dict[Document, tuple[int, list[int]]] = {}
-
-    async def store(self, document: Document, at: int) -> None:
-        if document not in self.there:
-            self.there[document] = await add_document(self.conn, self.id, document)
-        source, said = self.there[document][1][at], document.chunks[at]
-
-        async def act(vectors: writing.Vectors) -> None:
-            async with self.conn.transaction():
-                await writing.store_chunk(self.conn, self.id, source, said, vectors=vectors, space=self.space)
-
-        await writing.with_vectors(self.embed, await writing.prepare_chunk(self.work, self.id, self.space, said), act)
-
-    async def remove(self, document: Document) -> None:
-        if document not in self.there:
-            return
-        id, _ = self.there.pop(document)
-
-        async def act(vectors: writing.Vectors) -> None:
-            async with self.conn.transaction():
-                await writing.remove_document(self.conn, id, vectors=vectors, space=self.space)
-
-        await writing.with_vectors(self.embed, await writing.prepare_removal(self.work, id, self.space), act)
-
-
-async def library(work: Lanework, conn: Conn) -> Library:
-    return Library(work, conn, await ontology(conn, f"library {next(_names)}"), await space(conn))
 
 
 async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[tuple[int, int | None]]) -> None:
@@ -99,9 +62,7 @@ async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[
 
 @pytest.fixture
 def platform(database: str) -> str:
-    work = Lanework(database)
-    prepare(work)
-    work.close()
+    make_platform(database)
     return database
 
 

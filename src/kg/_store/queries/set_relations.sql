@@ -19,7 +19,8 @@ with moved as (
     left join moved a on a.name = k.from_name
     left join moved b on b.name = k.to_name
     union
-    select * from unnest(%(from_ids)s::bigint[], %(to_ids)s::bigint[], %(old_types)s::text[])
+    select * from unnest(%(from_ids)s::bigint[], %(to_ids)s::bigint[], %(old_types)s::text[]) as b (f, t, type)
+    where b.f is not null and b.t is not null
 ), sums as (
     select k.from_id, k.to_id, k.type, min(c.tier) as tier, min(c.direction) as direction, count(distinct c.source_id) as evidence,
            1 - exp(-sum(round(-ln(1 - least(c.confidence::float8, 0.999)) * 1e6)::bigint)::float8 / 1e6) as confidence
