@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kg.graph.clusters import Node, Tie, clusters
-from kg.graph.likeness import Named
+from kg.graph.deciding import Decisions
+from kg.graph.likeness import Named, form
 from lanework import Lanework
 from tests.kg.graphs import Document, dump, extraction, library, make_platform
 
@@ -35,23 +36,36 @@ chunk = st.builds(
     st.lists(concept, min_size=1, max_size=4), st.lists(link, max_size=3),
 )  # fmt: skip
 documents = st.lists(st.lists(chunk, min_size=1, max_size=2), min_size=1, max_size=4)
-#: (document, chunk) to store, or (document, None) to remove, by position.
-acts = st.lists(st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 1))), max_size=14)
+#: (document, chunk) to store, (document, None) to remove, by position; (name, name, decision) of people.
+act = st.one_of(
+    st.tuples(st.integers(0, 3), st.one_of(st.none(), st.integers(0, 1), st.integers(0, 1))),
+    st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.sampled_from(("same", "apart"))).filter(
+        lambda one: form(one[0]) != form(one[1])
+    ),
+)
+acts = st.lists(act, max_size=14)
 
 
-async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[tuple[int, int | None]]) -> None:
+async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[tuple[Any, ...]]) -> None:
     work = Lanework(dsn)
+    people = Decisions(work)
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
         mine, serial = await library(work, conn), await library(work, conn)
         done: set[tuple[Document, int]] = set()
-        for which, at in steps:
-            document = written[which % len(written)]
-            if at is None:
+        for step in steps:
+            if len(step) == 3:
+                await people.decide_names(mine.id, *step, by="ann")
+                continue
+            document = written[step[0] % len(written)]
+            if step[1] is None:
                 await mine.remove(document)
                 done = {one for one in done if one[0] != document}
             else:
-                await mine.store(document, at % len(document.chunks))
-                done.add((document, at % len(document.chunks)))
+                await mine.store(document, step[1] % len(document.chunks))
+                done.add((document, step[1] % len(document.chunks)))
+        for step in steps:
+            if len(step) == 3:
+                await people.decide_names(serial.id, *step, by="ann")
         for document, at in sorted(done, key=lambda one: (one[0].name, one[1])):
             await serial.store(document, at)
         one, other = await dump(conn, mine.id), await dump(conn, serial.id)
@@ -66,11 +80,23 @@ def platform(database: str) -> str:
     return database
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(documents, acts)
-def test_any_order_with_repeats_and_deletes_is_the_serial_graph(platform: str, texts: Any, steps: Any) -> None:
+def _order(platform: str, texts: Any, steps: Any) -> None:
     written = [Document(f"document {at}", tuple(chunks)) for at, chunks in enumerate(texts)]
     asyncio.run(_in_some_order(platform, written, steps))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(documents, acts)
+def test_any_order_with_repeats_deletes_and_decisions_is_the_serial_graph(platform: str, texts: Any, steps: Any) -> None:
+    _order(platform, texts, steps)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(1800)
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(documents, acts)
+def test_many_orders(platform: str, texts: Any, steps: Any) -> None:
+    _order(platform, texts, steps)
 
 
 FORMS = "abcdefgh"
