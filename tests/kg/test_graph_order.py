@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from kg._store import verb as verbs
 from kg.graph.clusters import Node, Tie, clusters
 from kg.graph.deciding import Decisions
 from kg.graph.likeness import Named, form
@@ -85,18 +88,67 @@ def _order(platform: str, texts: Any, steps: Any) -> None:
     asyncio.run(_in_some_order(platform, written, steps))
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MODERATE = settings(
+    derandomize=True,
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LANEWORK_SHRINK") == "1"],
+)
+LONG = settings(MODERATE, derandomize=False, max_examples=1000)
+HUNT = settings(MODERATE, max_examples=300, database=None, phases=[Phase.generate], print_blob=False, report_multiple_bugs=False)
+
+
+@MODERATE
 @given(documents, acts)
 def test_any_order_with_repeats_deletes_and_decisions_is_the_serial_graph(platform: str, texts: Any, steps: Any) -> None:
     _order(platform, texts, steps)
 
 
 @pytest.mark.chaos
+@pytest.mark.timeout(3000)
+def test_many_orders(platform: str) -> None:
+    LONG(given(documents, acts)(partial(_order, platform)))()
+
+
+#: What somebody might change, and must not: statement, text, other text.
+BUGS = {
+    "who comes first leads": ("names_now", b"order by m.rank limit", b"order by m.source_id limit"),
+    "the first of two equal names is shown": ("set_concepts", b"n.mentions desc, n.form)", b"n.mentions desc, n.id)"),
+    "a mention is left after a delete": (
+        "drop_mentions",
+        b"m.source_id = any (%(sources)s::bigint[])",
+        b"m.source_id = (%(sources)s::bigint[])[1]",
+    ),
+    "a like is not judged again": ("set_likes", b"set outcome = excluded.outcome, score = excluded.score", b"set score = l.score"),
+    "old relations of a moved name stay": (
+        "set_relations",
+        b"coalesce(a.was, f.concept_id), coalesce(b.was,",
+        b"f.concept_id, coalesce(b.was,",
+    ),
+    "who lost a name is not looked at": (
+        "reached_names",
+        b"= any (%(concepts)s::bigint[])",
+        b"= any (%(concepts)s::bigint[]) and false",
+    ),
+}
+
+
+@pytest.mark.chaos
 @pytest.mark.timeout(1800)
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(documents, acts)
-def test_many_orders(platform: str, texts: Any, steps: Any) -> None:
-    _order(platform, texts, steps)
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_planted_bug_is_noticed(platform: str, bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, text, other = BUGS[bug]
+    real = verbs.query
+
+    def planted(asked: str) -> bytes:
+        found = real(asked)
+        assert asked != name or text in found
+        return found.replace(text, other) if asked == name else found
+
+    monkeypatch.setattr(verbs, "query", planted)
+    with pytest.raises(AssertionError):
+        HUNT(given(documents, acts)(partial(_order, platform)))()
 
 
 FORMS = "abcdefgh"
