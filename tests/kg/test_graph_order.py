@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import psycopg
@@ -88,6 +87,15 @@ def _order(platform: str, texts: Any, steps: Any) -> None:
     asyncio.run(_in_some_order(platform, written, steps))
 
 
+def _many(platform: str, how: settings) -> None:
+    @how
+    @given(documents, acts)
+    def orders(texts: Any, steps: Any) -> None:
+        _order(platform, texts, steps)
+
+    orders()
+
+
 MODERATE = settings(
     derandomize=True,
     max_examples=15,
@@ -108,7 +116,7 @@ def test_any_order_with_repeats_deletes_and_decisions_is_the_serial_graph(platfo
 @pytest.mark.chaos
 @pytest.mark.timeout(3000)
 def test_many_orders(platform: str) -> None:
-    LONG(given(documents, acts)(partial(_order, platform)))()
+    _many(platform, LONG)
 
 
 #: What somebody might change, and must not: statement, text, other text.
@@ -148,7 +156,7 @@ def test_a_planted_bug_is_noticed(platform: str, bug: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(verbs, "query", planted)
     with pytest.raises(AssertionError):
-        HUNT(given(documents, acts)(partial(_order, platform)))()
+        _many(platform, HUNT)
 
 
 FORMS = "abcdefgh"
