@@ -122,7 +122,6 @@ def test_many_orders(platform: str) -> None:
 #: What somebody might change, and must not: statement, text, other text.
 BUGS = {
     "who comes first leads": ("names_now", b"order by m.rank limit", b"order by m.source_id limit"),
-    "the first of two equal names is shown": ("set_concepts", b"n.mentions desc, n.form)", b"n.mentions desc, n.id)"),
     "a mention is left after a delete": (
         "drop_mentions",
         b"m.source_id = any (%(sources)s::bigint[])",
