@@ -332,7 +332,7 @@ class Unprepared(KgError):
 
     def __init__(self, meanings: Sequence[Meaning]) -> None:
         super().__init__(
-            f"{len(meanings)} names need a vector that was not given, among them {meanings[0].text[:80]!r}; embed them and try again"
+            f"{len(meanings)} names need a vector that was not given, as {meanings[0].text[:80]!r} does; embed them and try again"
         )
         self.meanings = tuple(meanings)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +13,11 @@ from typing import Any
 
 import psycopg
 
+from kg._store.schema import prepare
 from kg.graph import writing
 from kg.graph.said import meaning, said
 from kg.parts import Chunk, Concept, Embedded, Extraction, Instance, Relationship, Vector
+from lanework import Lanework
 
 DIMENSIONS = 24
 Conn = psycopg.AsyncConnection[Any]
@@ -115,6 +118,52 @@ def vectors(*extractions: Extraction) -> dict[bytes, Vector]:
     return {one.rank: vector(one.text) for one in found}
 
 
+_numbers = itertools.count()
+
+
+class Library:
+    """An ontology that documents come to and go from, written by one connection."""
+
+    def __init__(self, work: Lanework, conn: Conn, id: int, words: int) -> None:
+        self.work, self.conn, self.id, self.space, self.embed = work, conn, id, words, Words()
+        self.there: dict[Document, tuple[int, list[int]]] = {}
+
+    async def add(self, document: Document) -> list[int]:
+        if document not in self.there:
+            self.there[document] = await add_document(self.conn, self.id, document)
+        return self.there[document][1]
+
+    async def store(self, document: Document, at: int) -> None:
+        source, answer = (await self.add(document))[at], document.chunks[at]
+
+        async def act(vectors: writing.Vectors) -> None:
+            async with self.conn.transaction():
+                await writing.store_chunk(self.conn, self.id, source, answer, vectors=vectors, space=self.space)
+
+        await writing.with_vectors(self.embed, await writing.prepare_chunk(self.work, self.id, self.space, answer), act)
+
+    async def remove(self, document: Document) -> None:
+        if document not in self.there:
+            return
+        id, _ = self.there.pop(document)
+
+        async def act(vectors: writing.Vectors) -> None:
+            async with self.conn.transaction():
+                await writing.remove_document(self.conn, id, vectors=vectors, space=self.space)
+
+        await writing.with_vectors(self.embed, await writing.prepare_removal(self.work, id, self.space), act)
+
+
+async def library(work: Lanework, conn: Conn) -> Library:
+    return Library(work, conn, await ontology(conn, f"library {next(_numbers)}"), await space(conn))
+
+
+def make_platform(dsn: str) -> None:
+    work = Lanework(dsn)
+    prepare(work)
+    work.close()
+
+
 async def dump(conn: Conn, of: int) -> dict[str, Any]:
     """All that a graph says, without ids and epochs."""
     return {name: sorted(await (await conn.execute(query, {"o": of})).fetchall(), key=repr) for name, query in _PARTS.items()}
@@ -123,8 +172,8 @@ async def dump(conn: Conn, of: int) -> dict[str, Any]:
 _PARTS: Mapping[str, Any] = {
     "concepts": """select array_agg(n.form order by n.form), c.label, c.type, c.description, c.search_terms, c.seen_count, c.words::text,
             c.embedding::text, c.space from kg.concepts c left join kg.names n on n.concept_id = c.id where c.ontology_id = %(o)s group by c.id""",
-    "names": """select form, label, type, context, keys, seen, embedding::text, sketch::text, space, concept_id is null
-            from kg.names where ontology_id = %(o)s""",
+    "names": """select n.form, n.label, n.type, n.context, n.seen, n.concept_id is null, k.keys, v.embedding::text, k.sketch::text, k.bands is null, k.space
+            from kg.names n left join kg.marks k on k.name_id = n.id left join kg.meanings v on v.name_id = n.id where n.ontology_id = %(o)s""",
     "labels": "select n.form, l.label, l.mentions from kg.labels l join kg.names n on n.id = l.name_id where n.ontology_id = %(o)s",
     "terms": "select n.form, t.term, t.form, t.mentions from kg.terms t join kg.names n on n.id = t.name_id where n.ontology_id = %(o)s",
     "mentions": """select n.form, d.hash, s.hash, m.label, m.type, m.description, m.search_terms from kg.mentions m join kg.names n on n.id = m.name_id

@@ -79,7 +79,7 @@ def put_vocabulary(types: Iterable[str]) -> Verb[None]:
 
 
 def put_claims(source: int, claims: Sequence[tuple[int, int, str, str, str, float]]) -> Verb[list[Row]]:
-    """(from, to, type, tier, direction, confidence). Answers with what changed: (from, to, type, concept of from, concept of to)."""
+    """(from, to, type, tier, direction, confidence). Answers with what changed: (from, to, type, concepts of both)."""
     froms, tos, types, tiers, directions, confidences = _columns(claims, 6)
     return verb(
         "put_claims",
@@ -108,30 +108,17 @@ def next_meanings(sources: Sequence[int], space: int) -> Verb[list[Row]]:
 
 
 def names_now(names: Iterable[int], space: int) -> Verb[list[Row]]:
-    """(id, form, rank, keys, concept, has it a vector of the space; of the leading mention: rank, label, type, description; terms)."""
+    """(id, form, rank, keys, concept, has it a vector of the space; rank, label, type, description of who leads it; terms)."""
     return verb("names_now", rows, names=list(names), space=space)
 
 
-def set_names(space: int, names: Sequence[Row]) -> Verb[None]:
-    """(id, label, type, context, rank, keys, vector or None, sketch or None, bands or None)."""
-    table = [
-        (
-            id,
-            label,
-            type,
-            context,
-            rank,
-            _list(keys),
-            vector_text(vector) if vector is not None else None,
-            bits,
-            bands and f"{{{','.join(map(str, bands))}}}",
-        )
-        for id, label, type, context, rank, keys, vector, bits, bands in names
-    ]
+def set_names(ontology: int, space: int, names: Sequence[Row]) -> Verb[None]:
+    """(id, label, type, context, rank, keys; then text of the vector, sketch and bands, or None thrice if they stay)."""
+    table = [(*row[:5], _list(row[5]), *row[6:8], row[8] and f"{{{','.join(map(str, row[8]))}}}") for row in names]
     ids, labels, types, contexts, ranks, keys, vectors, sketches, bands = _columns(table, 9)
     return verb(
-        "set_names", nothing, space=space, names=ids, labels=labels, types=types, contexts=contexts, ranks=ranks, keys=keys,
-        vectors=vectors, sketches=sketches, bands=bands,
+        "set_names", nothing, ontology=ontology, space=space, names=ids, labels=labels, types=types, contexts=contexts, ranks=ranks,
+        keys=keys, vectors=vectors, sketches=sketches, bands=bands,
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def vetoed(one: Named, other: Named) -> bool:
 
 def clusters(nodes: Iterable[Node], ties: Iterable[Tie], veto: Callable[[Named, Named], bool] = vetoed) -> list[Cluster]:
     """The strongest ties first, those of people before all. A tie that would bring two names together that must not be does
-    nothing: a chain of likenesses never glues what a veto keeps apart. Forms decide between equal scores: nothing is left to chance."""
+    nothing: a chain of likenesses never glues what a veto keeps apart. Between equal scores forms decide, and not chance."""
     known = {node.id: node for node in nodes}
     ties = [tie for tie in ties if tie.one in known and tie.other in known]
     apart = {frozenset((tie.one, tie.other)) for tie in ties if tie.apart}
@@ -71,7 +71,7 @@ def _forms(tie: Tie, known: Mapping[int, Node]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Placed:
-    """`homes`: the concept of each cluster, None for a new one. `moves`: (a concept that is no more, where it went, a form of it)."""
+    """`homes`: the concept of each cluster, None for a new one. `moves`: (concept that is no more, where it went, a form of it)."""
 
     homes: list[int | None]
     moves: list[tuple[int, int, str]]
@@ -82,8 +82,9 @@ def place(found: Sequence[Cluster], moved: Mapping[str, int]) -> Placed:
     the fewest rows change. `moved` are forms of concepts that were absorbed by one of these, with the ids that they had: who comes
     apart again gets his own back."""
     claimed: dict[int, list[int]] = {}
-    for concept, shares in _shares(found).items():
-        claimed.setdefault(min(shares, key=lambda at: (-shares[at], found[at][0].form)), []).append(concept)
+    for concept, shares in _shares(found, moved).items():
+        best_at = min(shares, key=lambda at: (-shares[at][0], -shares[at][1], found[at][0].form))
+        claimed.setdefault(best_at, []).append(concept)
     homes: list[int | None] = []
     moves: list[tuple[int, int, str]] = []
     taken = {concept for concepts in claimed.values() for concept in concepts}
@@ -102,12 +103,14 @@ def place(found: Sequence[Cluster], moved: Mapping[str, int]) -> Placed:
     return Placed(homes, moves)
 
 
-def _shares(found: Sequence[Cluster]) -> dict[int, Counter[int]]:
-    shares: dict[int, Counter[int]] = {}
+def _shares(found: Sequence[Cluster], moved: Mapping[str, int]) -> dict[int, dict[int, tuple[int, int]]]:
+    """Concept → cluster → how many of its names are there: of its own, then with those of concepts that it absorbed."""
+    shares: dict[int, dict[int, tuple[int, int]]] = {}
     for at, cluster in enumerate(found):
         for node in cluster:
             if node.concept is not None:
-                shares.setdefault(node.concept, Counter())[at] += 1
+                own, all = shares.setdefault(node.concept, {}).get(at, (0, 0))
+                shares[node.concept][at] = (own + (node.form not in moved), all + 1)
     return shares
 
 

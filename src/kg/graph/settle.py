@@ -20,17 +20,23 @@ from kg.graph.said import Meaning, meaning
 from kg.graph.sketch import COSINE, DIFFERENT, Sketch, sketch
 from kg.parts import Vector
 
+#: Claims whose relations are computed by one statement. A chunk has fewer; a document that goes has many.
+SLICE = 500
+
 
 @dataclass(frozen=True)
 class Placeable:
-    """A vector with its sketch: made before the lock is taken."""
+    """A vector as it is stored, with its sketch: made before the lock is taken."""
 
-    vector: Vector
+    vector: str
     sketch: Sketch
 
 
 def placeable(vectors: Mapping[bytes, Vector], *, ontology: int, space: int) -> dict[bytes, Placeable]:
-    return {rank: Placeable(vector, sketch(vector, ontology=ontology, space=space)) for rank, vector in vectors.items()}
+    return {
+        rank: Placeable(store.vector_text(vector), sketch(vector, ontology=ontology, space=space))
+        for rank, vector in vectors.items()
+    }
 
 
 @dataclass
@@ -63,14 +69,18 @@ async def settle(conn: Any, change: Change) -> None:
     await _compare(conn, change, names.changed)
     moved = await _place(conn, change, names)
     await _set_concepts(conn, change, names, moved)
-    before = [(row[3], row[4], row[2]) for row in change.claims if row[3] is not None and row[4] is not None]
+    before = [(row[3], row[4], row[2]) for row in change.claims]
     claims = [(row[0], row[1], row[2]) for row in change.claims]
-    if claims or moved:
-        await arun(conn, store.set_relations(change.ontology, claims, before, moved))
+    if moved:
+        await arun(conn, store.set_relations(change.ontology, [], [], moved))
+    for at in range(0, len(claims), SLICE):
+        await arun(conn, store.set_relations(change.ontology, claims[at : at + SLICE], before[at : at + SLICE], {}))
 
 
 async def _set_names(conn: Any, change: Change) -> _Names:
     names, dead, rows, missing = _Names(), [], [], list[Meaning]()
+    if not change.names:
+        return names
     for id, form, rank, known, concept, has_vector, lead, label, type, context, terms in await arun(
         conn, store.names_now(change.names, change.space)
     ):
@@ -97,7 +107,7 @@ async def _set_names(conn: Any, change: Change) -> _Names:
     if dead:
         await arun(conn, store.drop_names(dead))
     if rows:
-        await arun(conn, store.set_names(change.space, rows))
+        await arun(conn, store.set_names(change.ontology, change.space, rows))
     return names
 
 

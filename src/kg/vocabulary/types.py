@@ -68,7 +68,7 @@ def normalise(given: str) -> Normal:
 
 def _snake(given: str) -> str:
     plain = unicodedata.normalize("NFKD", given[: 4 * LONGEST]).encode("ascii", "ignore").decode()
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plain)
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", plain)
     text = re.sub(r"[^A-Z0-9]+", "_", spaced.upper()).strip("_")
     if not text:
         return ANY

@@ -2,7 +2,8 @@
 select distinct m.rank, m.label, m.description
 from (select distinct name_id from kg.mentions where source_id = any (%(sources)s::bigint[])) g
 join kg.names n on n.id = g.name_id
+left join kg.marks k on k.name_id = n.id
 join lateral (
     select m.rank, m.label, m.description from kg.mentions m
     where m.name_id = n.id and m.source_id <> all (%(sources)s::bigint[]) order by m.rank limit 1) m on true
-where m.rank <> n.rank or n.embedding is null or n.space is distinct from %(space)s
+where m.rank <> n.rank or k.space is distinct from %(space)s

@@ -1,8 +1,8 @@
--- A concept is called by its most frequent name, as that is written most often; what it is, the first of its names says that says it. A vector that stays is not touched: it would
--- move in its index.
+-- A concept is called by its most frequent name, as that is written most often; what it is, the first of its names says that says it.
+-- A vector that stays is not touched: it would move in its index.
 update kg.concepts c
-set label = k.label, type = k.type, description = k.description, search_terms = k.terms, lead = k.lead, rank = n.rank, space = n.space,
-    embedding = case when c.lead = k.lead and c.rank = n.rank and c.space = n.space then c.embedding else n.embedding end,
+set label = k.label, type = k.type, description = k.description, search_terms = k.terms, lead = k.lead, rank = n.rank, space = m.space,
+    embedding = case when c.lead = k.lead and c.rank = n.rank and c.space = m.space then c.embedding else v.embedding end,
     seen_count = k.seen, last_epoch = %(epoch)s,
     words = setweight(to_tsvector('english', k.label), 'A') || setweight(to_tsvector('english', array_to_string(k.terms, ' ')), 'B')
         || setweight(to_tsvector('english', k.description), 'C')
@@ -27,4 +27,6 @@ from (
               where x.term <> best.label group by x.term order by 2 desc, 1 limit 50) f) others
 ) k
 join kg.names n on n.id = k.lead
+join kg.marks m on m.name_id = k.lead
+join kg.meanings v on v.name_id = k.lead
 where c.id = k.id

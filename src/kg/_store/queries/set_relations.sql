@@ -19,14 +19,18 @@ with moved as (
     left join moved a on a.name = k.from_name
     left join moved b on b.name = k.to_name
     union
-    select * from unnest(%(from_ids)s::bigint[], %(to_ids)s::bigint[], %(old_types)s::text[])
+    select * from unnest(%(from_ids)s::bigint[], %(to_ids)s::bigint[], %(old_types)s::text[]) as b (f, t, type)
+    where b.f is not null and b.t is not null
 ), sums as (
     select k.from_id, k.to_id, k.type, min(c.tier) as tier, min(c.direction) as direction, count(distinct c.source_id) as evidence,
            1 - exp(-sum(round(-ln(1 - least(c.confidence::float8, 0.999)) * 1e6)::bigint)::float8 / 1e6) as confidence
     from changed k
-    join kg.names f on f.concept_id = k.from_id
-    join kg.names t on t.concept_id = k.to_id
-    join kg.claims c on c.from_name = f.id and c.to_name = t.id and c.type = k.type
+    -- in this order: all the claims of a frequent name are never read
+    cross join lateral (select n.id from kg.names n where n.concept_id = k.from_id offset 0) f
+    cross join lateral (select n.id from kg.names n where n.concept_id = k.to_id offset 0) t
+    cross join lateral (
+        select c.source_id, c.tier, c.direction, c.confidence from kg.claims c
+        where c.from_name = f.id and c.to_name = t.id and c.type = k.type offset 0) c
     where k.from_id <> k.to_id
     group by 1, 2, 3
 ), gone as (
