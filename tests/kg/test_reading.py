@@ -149,10 +149,12 @@ def _hub(writer: Writer, name: str, spokes: int) -> None:
     writer.concept("hubs", name)
     ids = [writer.concept("hubs", f"{name} spoke {n}") for n in range(spokes)]
     writer.db.execute("insert into kg.vocabulary (type) values ('HAS') on conflict do nothing")
-    writer.db.execute(
-        "insert into kg.relations (ontology_id, from_id, to_id, type, tier, confidence)"
-        " select ontology_id, %s, id, 'HAS', 'precise', 0.9 from kg.concepts where id = any (%s)", [writer.ids[name], ids],
-    )  # fmt: skip
+    for ends in ("%s, id", "id, %s"):
+        writer.db.execute(
+            "insert into kg.relations (ontology_id, from_id, to_id, type, tier, confidence)"
+            f" select ontology_id, {ends}, 'HAS', 'precise', 0.9 from kg.concepts where id = any (%s)".encode(),
+            [writer.ids[name], ids],
+        )
 
 
 def test_a_hub_hides_no_path_that_ends_there(writer: Writer, dsn: str) -> None:
