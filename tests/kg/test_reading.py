@@ -149,31 +149,41 @@ def _hub(writer: Writer, name: str, spokes: int) -> None:
     writer.concept("hubs", name)
     ids = [writer.concept("hubs", f"{name} spoke {n}") for n in range(spokes)]
     writer.db.execute("insert into kg.vocabulary (type) values ('HAS') on conflict do nothing")
-    writer.db.execute(
-        "insert into kg.relations (ontology_id, from_id, to_id, type, tier, confidence)"
-        " select ontology_id, %s, id, 'HAS', 'precise', 0.9 from kg.concepts where id = any (%s)", [writer.ids[name], ids],
-    )  # fmt: skip
+    for ends in ("%s, id", "id, %s"):
+        writer.db.execute(
+            "insert into kg.relations (ontology_id, from_id, to_id, type, tier, confidence)"
+            f" select ontology_id, {ends}, 'HAS', 'precise', 0.9 from kg.concepts where id = any (%s)".encode(),
+            [writer.ids[name], ids],
+        )
 
 
 def test_a_hub_hides_no_path_that_ends_there(writer: Writer, dsn: str) -> None:
-    """Its relation to the other end, and to what is near that, is weaker than all that are followed."""
-    _hub(writer, "hub", PER_CONCEPT + 10)
-    for label in ("shy", "between", "far"):
+    """Relations of hubs that are weaker than all that are followed: to each other, and to something that is near the other one."""
+    for name in ("hub", "second hub", "third hub"):
+        _hub(writer, name, PER_CONCEPT + 10)
+    for label in ("shy", "between"):
         writer.concept("hubs", label)
     writer.relate("hub", "HAS", "shy", 0.01)
+    writer.relate("hub", "HAS", "second hub", 0.01)
     writer.relate("between", "HAS", "hub", 0.01)
-    writer.relate("between", "HAS", "far", 0.9)
-    _hub(writer, "far hub", PER_CONCEPT + 10)
-    writer.relate("far hub", "HAS", "far", 0.95)
+    writer.relate("third hub", "HAS", "between", 0.95)
     ids = writer.ids
 
     async def ask(reader: Reader) -> Any:
-        ends = [("hub", "shy"), ("shy", "hub"), ("hub", "far"), ("far", "hub")]
-        return [await reader.connect(ids[one], ids[two], k=1) for one, two in ends]
+        ends = [
+            ("hub", "shy"),
+            ("shy", "hub"),
+            ("hub", "second hub"),
+            ("second hub", "hub"),
+            ("hub", "third hub"),
+            ("third hub", "hub"),
+        ]
+        return [await reader.connect(ids[one], ids[two], k=1, max_hops=2) for one, two in ends]
 
     found = act(_reading(dsn, ask))
-    stops = [[stop.label for stop in one.paths[0].stops] for one in found]
-    assert stops == [["hub", "shy"], ["shy", "hub"], ["hub", "between", "far"], ["far", "between", "hub"]]
+    stops = [[stop.label for stop in path.stops] for one in found for path in one.paths]
+    ways = [["hub", "shy"], ["hub", "second hub"], ["hub", "between", "third hub"]]
+    assert stops == [one for way in ways for one in (way, way[::-1])]
     assert all(one.bounded for one in found)
 
 
