@@ -60,7 +60,7 @@ class Pooler:
         return f"postgresql://lanework@127.0.0.1:{self.port}/{database}?sslmode=disable&passfile={self._passfile}"
 
     def _wait(self) -> None:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 90
         while True:
             try:
                 psycopg.connect(self.dsn(self._server.dsn), connect_timeout=5).close()

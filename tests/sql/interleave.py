@@ -22,7 +22,7 @@ class Beside(Generic[T]):
         self.blocked = self._wait()
 
     def _wait(self) -> bool:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
             if self._future.done():
                 return False
