@@ -36,6 +36,7 @@ from kg.config import KgSettings
 from kg.documents.documents import Documents
 from kg.documents.sniffing import sniff
 from kg.graph.questions import Walk
+from kg.graph.ranking import walked
 from kg.graph.reader import Reader
 from kg.jobs import ingestion
 from kg.logs import quiet
@@ -97,17 +98,17 @@ async def _prepare(work: Lanework) -> None:
 
 
 def make_api(
-    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = None,
+    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = walked,
     parts: Composition | None = None,
 ) -> FastAPI:  # fmt: skip
     """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches,
-    `walk` lets the graph help with questions."""
+    `walk` is how the graph helps with questions."""
     settings = settings or KgSettings.load()
     parts = parts or Composition(settings, work)
     if ingestion.NAME not in work.handlers:
         ingestion.declare(work, lambda: parts.pipeline, auto_approve=settings.auto_approve)
     submits: Job[[int, int], Any] = Job(work, work.handlers[ingestion.NAME])
-    documents = Documents(work, submits, lambda: parts.pipeline, sniff=sniff, size_limit=settings.upload_limit)
+    documents = Documents(work, submits, lambda: parts.pipeline, sniff=sniff, size_limit=settings.document_limit)
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
     paced = PacedDoor(door, settings.submits_per_minute)
@@ -134,7 +135,7 @@ def make_api(
     # as they are: to include a router builds each of its routes a second time
     api.router.routes.extend([*engine.routes, *routes.router.routes, *submitting.router.routes])
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
-    install(api, body_limit=settings.body_limit, larger={"/ingest": settings.upload_limit + ENVELOPE}, keys=True)
+    install(api, body_limit=settings.body_limit, larger={"/ingest": settings.document_limit + ENVELOPE}, keys=True)
     if settings.cors:
         api.add_middleware(
             CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],

@@ -45,6 +45,7 @@ class Composition:
             return models.seconds(chunks, usage) if models.chat is not None else None
 
         return Pipeline(
-            partial(parse, limits=ParseLimits.from_settings(self._settings)), WordChunker(), passages,
+            partial(parse, limits=ParseLimits.from_settings(self._settings)),
+            WordChunker(self._settings.chunk_words, overlap=self._settings.chunk_overlap), passages,
             models.extractor, models.embed, Growth(self._work), self._settings.chunks_at_once, seconds,
         )  # fmt: skip

@@ -17,7 +17,7 @@ TEXT = "Lanes have Slots.\n\nWorkers take Jobs."
 
 @pytest.fixture
 def docs(database: str) -> Iterator[House]:
-    with open_house(database, parts=Parts(), upload_limit=20_000) as house, psycopg.connect(database, autocommit=True) as conn:
+    with open_house(database, parts=Parts(), document_limit=20_000) as house, psycopg.connect(database, autocommit=True) as conn:
         conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
         yield house
 

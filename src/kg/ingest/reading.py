@@ -134,7 +134,10 @@ def pieces(chunks: Sequence[Chunk]) -> list[Piece]:
     seen: Counter[bytes] = Counter()
     found = []
     for chunk in chunks:
-        hash = hashlib.sha256(chunk.text.encode()).digest()
+        if not chunk.text.strip():  # nothing is said in it
+            continue
+        # where its own part begins counts too: its passages are made of that
+        hash = hashlib.sha256(f"{chunk.own - chunk.start} {chunk.text}".encode()).digest()
         found.append(Piece(chunk, hash, seen[hash]))
         seen[hash] += 1
     return found

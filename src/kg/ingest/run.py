@@ -124,9 +124,10 @@ class Run:
             self._tell()
 
     async def _one(self, alike: list[Piece]) -> None:
-        """Chunks with the same text are read once."""
-        subject, graph, text = self._subject, self._pipeline.graph, alike[0].chunk.text
-        passages = self._pipeline.passages(text, 0)
+        """Chunks with the same text are read once. Passages are made of what is not in the chunk before, too."""
+        subject, graph, chunk = self._subject, self._pipeline.graph, alike[0].chunk
+        text, own = chunk.text, chunk.own - chunk.start
+        passages = self._pipeline.passages(text[own:], own)
         vectors = (await self._embed.embed([one for _, _, one in passages])).vectors
         extraction = await self._extract(text, vectors) if subject.graph else Extraction()
         self._unread -= len(alike)

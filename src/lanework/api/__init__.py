@@ -68,8 +68,8 @@ def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
 
 
 def install(api: FastAPI, *, body_limit: int = BODY_LIMIT, larger: Mapping[str, int] | None = None, keys: bool = False) -> None:
-    """Call it after the routers were included. `larger`: paths with a limit of their own. `keys`: the application answers an Idempotency-Key of every POST that creates; the
-    document says so. (That of a job is stored with the job, always.)"""
+    """Call it after the routers were included. `larger`: paths with a body limit of their own. `keys`: the application answers an
+    Idempotency-Key of every POST that creates; the document says so. (That of a job is stored with the job, always.)"""
     problems.install(api)
     document.install(api, keys=keys)
     check_policies(api)

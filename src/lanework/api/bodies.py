@@ -29,8 +29,8 @@ class JsonBodies:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their length where it is told and by counting where it is not. `larger`: paths with a limit
-    of their own."""
+    """Refuses bodies that are too large, by their length where it is told and by counting where it is not. `larger`: paths
+    with a limit of their own."""
 
     def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None) -> None:
         self.app, self.limit, self.larger = app, limit, larger or {}
