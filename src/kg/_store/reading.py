@@ -75,7 +75,7 @@ def neighbours(
     ids: Sequence[int], *, most: int, ontologies: Ontologies, tier: str | None, types: Sequence[str] | None,
     direction: str = "both", meet: Sequence[int] | None = None,
 ) -> Verb[list[Row]]:  # fmt: skip
-    """(id, relation, other, leads outward, type, tier, direction, confidence, place): of each id and direction the strongest `most`.
+    """(id, relation, other, leads outward, type, tier, direction, confidence, place): of each id and way the strongest `most`.
     `meet`: only those that lead to one of these, and the last place of whoever has so many."""
     return verb(
         "neighbours", rows, ids=list(ids), most=most, ontologies=_ids(ontologies), tier=tier,
