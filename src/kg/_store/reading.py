@@ -72,12 +72,14 @@ def get_nodes(ids: Sequence[int], ontologies: Ontologies = None) -> Verb[list[Ro
 
 
 def neighbours(
-    ids: Sequence[int], *, most: int, ontologies: Ontologies, tier: str | None, types: Sequence[str] | None, direction: str = "both"
-) -> Verb[list[Row]]:
-    """(id, relation, other, leads outward, type, tier, direction, confidence), the strongest `most` of each id and direction."""
+    ids: Sequence[int], *, most: int, ontologies: Ontologies, tier: str | None, types: Sequence[str] | None,
+    direction: str = "both", meet: Sequence[int] | None = None,
+) -> Verb[list[Row]]:  # fmt: skip
+    """(id, relation, other, leads outward, type, tier, direction, confidence, place): of each id and way the strongest `most`.
+    `meet`: only those that lead to one of these, and the last place of whoever has so many."""
     return verb(
         "neighbours", rows, ids=list(ids), most=most, ontologies=_ids(ontologies), tier=tier,
-        types=None if types is None else list(types), direction=direction,
+        types=None if types is None else list(types), direction=direction, meet=_ids(meet),
     )  # fmt: skip
 
 

@@ -89,7 +89,7 @@ class _Walk:
     full: bool = False
 
     def take(self, rows: Sequence[Row], hop: int, new: dict[int, float]) -> None:
-        for here, relation, other, outward, type, tier, direction, confidence in rows:
+        for here, relation, other, outward, type, tier, direction, confidence, *_ in rows:
             ends = (here, other) if outward else (other, here)
             self.edges[relation] = Edge(relation, *ends, type, tier, direction, confidence)
             if other not in self.reached:

@@ -72,7 +72,7 @@ class Map:
     edges: dict[int, dict[int, Edge]] = field(default_factory=dict)
 
     def add(self, row: Row) -> None:
-        here, relation, other, outward, *rest = row
+        here, relation, other, outward, *rest = row[:8]
         ends = (here, other) if outward else (other, here)
         edge = Edge(relation, *ends, *rest)
         for one, two in (ends, ends[::-1]):
@@ -162,28 +162,30 @@ class Search:
                 break
             # both ends at once at first; then the smaller side
             chosen = sides if reach == 0 and most > 1 else [min(turn, key=lambda side: len(side.level))]
-            await self._expand(chosen)
+            last = reach + len(chosen) == most
+            await self._expand(chosen, list(sides[chosen[0] is sides[0]].known) if last and len(chosen) == 1 else None)
             await self._close(sides)
             found = self.map.best(start, end, k, sides[0].depth + sides[1].depth)
         return found
 
-    async def _expand(self, sides: Sequence[Side]) -> None:
+    async def _expand(self, sides: Sequence[Side], meet: Sequence[int] | None) -> None:
+        """`meet`: after the last level only what the other side knows is of use."""
         asked = {id: side for side in sides for id in self._strongest(side)}
         fresh: dict[int, dict[int, float]] = {side.end: {} for side in sides}
-        counts: dict[tuple[int, bool], int] = {}
+        hubs: set[int] = set()
 
         async def ask(ids: Sequence[int]) -> None:
-            for row in await self._run(store.neighbours(ids, most=PER_CONCEPT, **self._which)):
-                here, other, outward, confidence = row[0], row[2], row[3], row[7]
+            for row in await self._run(store.neighbours(ids, most=PER_CONCEPT, meet=meet, **self._which)):
+                here, other, confidence = row[0], row[2], row[7]
                 self.map.add(row)
                 side = asked[here]
-                counts[here, outward] = counts.get((here, outward), 0) + 1
+                if row[8] == PER_CONCEPT:
+                    hubs.add(here)
                 if other not in side.known:
                     new = fresh[side.end]
                     new[other] = max(new.get(other, 0.0), side.known[here] * confidence)
 
         await fan_out(batches(list(asked)), ask)
-        hubs = {here for (here, _), count in counts.items() if count == PER_CONCEPT}
         self.bounded = self.bounded or bool(hubs)
         for side in sides:
             side.hub = side.hub or side.end in hubs

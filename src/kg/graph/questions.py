@@ -61,7 +61,7 @@ class Questions:
             edges[("passage", passage), ("concept", concept)] = float(min(count, 3))
             known[concept] = None
         inner = list(known)[:MOST_CONCEPTS]
-        for here, _, other, _, _, tier, _, confidence in await self._neighbours(inner, ontologies):
+        for here, _, other, _, _, tier, _, confidence, _ in await self._neighbours(inner, ontologies):
             one, two = min(here, other), max(here, other)
             weight = confidence if tier == "precise" else confidence * WEAK
             edge: tuple[Place, Place] = (("concept", one), ("concept", two))
