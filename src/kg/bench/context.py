@@ -24,6 +24,7 @@ QUICK = Sizes(searches=100)
 class Bench:
     server: Server
     sizes: Sizes
+    peers: bool = True
 
     def conditions(self, mode: str) -> dict[str, str | int | float]:
         load = round(os.getloadavg()[0], 2)

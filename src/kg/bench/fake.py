@@ -6,13 +6,27 @@ python -m kg.bench.fake SECONDS ALLOWED    prints its port; GET / tells what it 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
+import random
+import re
 import sys
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-_ANSWER = json.dumps({"concepts": [], "instances": [], "relationships": []})
+_NAMES = re.compile(rb"Concept\d+")
+
+
+def _answer(asked: bytes) -> str:
+    """Eight of the names in what was asked, and six relations between them; the same for the same question."""
+    names = sorted({one.decode() for one in _NAMES.findall(asked)})
+    some = random.Random(asked).sample(names, min(8, len(names)))  # noqa: S311 - no secret
+    concepts = [{"key": one, "label": one, "description": f"{one} is named in the text.", "search_terms": []} for one in some]
+    pairs = list(itertools.pairwise(some[:7]))
+    relations = [{"from_key": a, "to_key": b, "type": "RELATES_TO", "direction": "forward", "confidence": 0.8} for a, b in pairs]
+    quotes = [{"concept_key": one, "quote": one} for one in some]
+    return json.dumps({"concepts": concepts, "instances": quotes, "relationships": relations})
 
 
 @dataclass
@@ -32,8 +46,8 @@ class Fake:
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                await reader.readexactly(_length(head))
-                status, body = (200, asdict(self.counted)) if head.startswith(b"GET") else await self._call()
+                asked = await reader.readexactly(_length(head))
+                status, body = (200, asdict(self.counted)) if head.startswith(b"GET") else await self._call(asked)
                 data = json.dumps(body).encode()
                 writer.write(
                     f"HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n".encode() + data
@@ -44,7 +58,7 @@ class Fake:
         finally:
             writer.close()
 
-    async def _call(self) -> tuple[int, dict[str, Any]]:
+    async def _call(self, asked: bytes) -> tuple[int, dict[str, Any]]:
         counted = self.counted
         if counted.now >= self._allowed:
             counted.refused += 1
@@ -57,7 +71,7 @@ class Fake:
         counted.calls += 1
         counted.last = time.monotonic()
         counted.busy += counted.last - began
-        message = {"role": "assistant", "content": _ANSWER}
+        message = {"role": "assistant", "content": _answer(asked)}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         return 200, {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice], "usage": usage}

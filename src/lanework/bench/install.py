@@ -26,9 +26,9 @@ def folder() -> Path:
     return home() / "peers"
 
 
-def python() -> Path:
-    """The interpreter of an environment of its own that holds the Python peers."""
-    return _pip(PYTHON_PEERS, "python-peers")
+def python(packages: list[str] = PYTHON_PEERS, stamp: str = "python-peers") -> Path:
+    """The interpreter of an environment of its own that holds the Python peers, and these packages."""
+    return _pip(packages, stamp)
 
 
 def node() -> Path:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import random
 import subprocess
 import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from kg._store.schema import prepare
 from kg.bench.context import Bench
@@ -25,12 +27,15 @@ from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.parts import Embedded, Parsed
 from lanework import Lanework
+from lanework.bench import install
 from lanework.bench.home import say
 from lanework.bench.report import Limit, Line, Section
 
 DOCUMENTS, CHUNKS, SECONDS, ALLOWED = 40, 5, 0.2, 8
 #: Documents at a time: while the last chunks of one are read, others begin.
 SLOTS = 8
+LIGHTRAG = ["lightrag-hku>=1.5,<2", "numpy>=2,<3"]
+DRIVERS = Path(__file__).parents[1] / "peers"
 
 
 class Hashed:
@@ -60,6 +65,9 @@ def measure(bench: Bench) -> list[Section]:
     if counted["calls"] != calls:
         raise RuntimeError(f"expected {calls} calls, the provider has counted {counted['calls']}")
     ideal = calls * SECONDS / ALLOWED
+    peer = Line("LightRAG, a model in its process: ideal time / time", "lightrag_ideal_of_wall", None, reason="left out")
+    if bench.peers:
+        peer = _lightrag()
     return [
         Section(
             f"A provider with calls of {SECONDS * 1000:.0f} ms, {ALLOWED} at a time: {calls} calls over {DOCUMENTS} documents",
@@ -67,6 +75,7 @@ def measure(bench: Bench) -> list[Section]:
                 Line("busy, first call to last", "provider_busy", counted["busy"] / (ALLOWED * span), limit=Limit("≥", 0.95)),
                 Line("ideal time / time from the first submit to the last document", "provider_ideal_of_wall", ideal / wall),
                 Line("calls refused with 429", "provider_refused", counted["refused"]),
+                peer,
             ],
         )
     ]
@@ -100,9 +109,26 @@ async def _ingest(dsn: str, port: int) -> float:
 
 def _text(number: int) -> str:
     """Of so many words that it has `CHUNKS` chunks."""
+    some = random.Random(number)  # noqa: S311 - no secret
     return "\n\n".join(
-        f"Paragraph {number}.{n} has these words, {n * 7919} of them or some others, and then it ends." for n in range(270)
+        f"Paragraph {number}.{n} is about Concept{some.randrange(400)}, has these words or some others, and then it ends."
+        for n in range(270)
     )
+
+
+def _lightrag() -> Line:
+    """As many documents and about as many calls, eight names and six relations in each answer, as ours."""
+    label, key = "LightRAG, a model in its process: ideal time / time", "lightrag_ideal_of_wall"
+    try:
+        python = install.python(LIGHTRAG, "lightrag")
+        say("LightRAG is ingesting")
+        words = [str(python), str(DRIVERS / "lightrag_driver.py"), str(DOCUMENTS), "900", str(SECONDS), str(ALLOWED)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=True)  # noqa: S603 - a driver of ours
+        found = json.loads(done.stdout.strip().splitlines()[-1])
+    except (install.CannotInstall, subprocess.SubprocessError, ValueError, IndexError) as error:
+        return Line(label, key, None, reason=str(error)[:200])
+    return Line(f"LightRAG {found['version']}, {found['calls']} calls, its model in its process: ideal time / time", key,
+                found["calls"] * SECONDS / ALLOWED / found["wall"])  # fmt: skip
 
 
 @contextmanager
