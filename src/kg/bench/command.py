@@ -17,7 +17,7 @@ from lanework.bench.home import say
 from lanework.bench.report import HEADLINES, Report, Section
 
 #: A row's name, and what its first figure is called when it cannot be measured.
-ROWS = {"graph": "search_semantic_p50_ms", "provider": "provider_busy"}
+ROWS = {"graph": "search_semantic_p50_ms", "provider": "provider_busy", "local": "local_of_floor"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

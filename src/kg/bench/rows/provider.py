@@ -52,7 +52,7 @@ def _unit(data: bytes) -> tuple[float, ...]:
     return tuple((byte - 127.5) / length for byte in data)
 
 
-async def _plain(data: bytes, media_type: str, name: str) -> Parsed:
+async def plain(data: bytes, media_type: str, name: str) -> Parsed:
     return Parsed(data.decode())
 
 
@@ -86,7 +86,7 @@ async def _ingest(dsn: str, port: int) -> float:
         work.lane("interactive", max_slots=SLOTS, poll_interval_ms=100)
         settings = KgSettings.load(chat="openai:fake", openai_url=f"http://127.0.0.1:{port}/v1", model_concurrency=ALLOWED)
         models = Models.from_settings(settings, work)
-        pipeline = Pipeline(_plain, WordChunker(), passages, models.extractor, Hashed(), Growth(work), ALLOWED)
+        pipeline = Pipeline(plain, WordChunker(), passages, models.extractor, Hashed(), Growth(work), ALLOWED)
         job = ingestion.declare(work, lambda: pipeline)
         documents = Documents(work, job, lambda: pipeline, sniff=lambda *_: "text/plain", size_limit=10_000_000)
         await asyncio.to_thread(prepare, work)
