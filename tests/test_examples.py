@@ -46,6 +46,8 @@ OUTPUT = {
     r"in this order: wednesday, monday, tuesday\n"
     r"during the backup: approved\nada everything.drain everything\nada operation.start operation\nada job.priority job\n"
     r"ada everything.resume everything\n",
+    "own_parser.py": r"people \{'rows': 2\}\n0-63: name: Ada Lovelace; born: 1815; known for: the first program\.\n"
+    r"63-125: name: Grace Hopper; .*\nKG-211 'empty\.csv': there are no rows in it\n",
     "own_executor.py": r"hill\.png\nlake\.png\n",
     "own_transaction_django.py": rf"welcome, Ada\n{ROLLED_BACK}\n",
     "own_transaction_psycopg.py": rf"\['invoice for order 1', 'invoice for order 2'\]\n{ROLLED_BACK}\n",
@@ -57,6 +59,7 @@ OUTPUT = {
     "progress_and_log.py": r"(?s).*running .*page \d+ of 10\n.*result \{'pages': 10\}\n"
     r"stdout +printed lines .*\nwarning +pages: and so is logging\ninfo +and what it says itself\n",
     "provider_limit.py": r"answers: 45\nat once: 2\n",
+    "retriever.py": r"0\.8\d claims\.md: A claim that nobody renews .*\n0\.\d\d \w+\.md: .*\n",
     "retries.py": r"GRAPH\nattempt 1: transient: .*ModelError: overloaded\nattempt 2: throttled: .*Retryable: slow down\n"
     r"LW-312 invalid_input: job \d+ \(extract\) failed as invalid_input: .*\n",
     "schedules.py": r"completed read a\.pdf\ncompleted read b\.pdf\nskipped condition said no\n"

@@ -22,18 +22,34 @@ from kg._store.schema import prepare
 from kg.access import upkeep
 from kg.access.access import Access
 from kg.access.answers import Answers
+from kg.api.documents import DocumentRoutes
 from kg.api.door import Door
 from kg.api.headers import SafeHeaders
 from kg.api.login import Logins
+from kg.api.ontologies import OntologyRoutes
 from kg.api.pace import PacedDoor
+from kg.api.query import Query
 from kg.api.replays import Replays
 from kg.api.users import Users
+from kg.composition import Composition
 from kg.config import KgSettings
+from kg.documents.documents import Documents
+from kg.documents.sniffing import sniff
+from kg.graph.questions import Walk
+from kg.graph.ranking import walked
+from kg.graph.reader import Reader
+from kg.jobs import ingestion
+from kg.logs import quiet
+from kg.ontologies.ontologies import Ontologies
+from kg.parts import Embed
 from lanework import Lanework
 from lanework.api import Routes, install, make_router, routes_of
 from lanework.errors import ConfigError, DatabaseUnavailable
+from lanework.job import Job
 
 logger = logging.getLogger("kg")
+#: What stands around a document in a form.
+ENVELOPE = 65_536
 
 
 def make_work(settings: KgSettings | None = None) -> Lanework:
@@ -46,9 +62,13 @@ def make_work(settings: KgSettings | None = None) -> Lanework:
     work.lane("books", max_slots=None, worker_slots=1, poll_interval_ms=2000, stale_timeout_minutes=60)
     work.lane("ontology", max_slots=None, worker_slots=1, poll_interval_ms=5000, stale_timeout_minutes=45)
     upkeep.declare(work)
+    parts = Composition(settings, work)
+    parts.models.declare(work, keep_days=settings.calls_days)
+    ingestion.declare(work, lambda: parts.pipeline, auto_approve=settings.auto_approve)
     return work
 
 
+quiet()
 work = make_work()
 
 
@@ -77,11 +97,22 @@ async def _prepare(work: Lanework) -> None:
         pause = min(pause * 2, 5.0)
 
 
-def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastAPI:
+def make_api(
+    settings: KgSettings | None = None, work: Lanework = work, embed: Embed | None = None, walk: Walk | None = walked,
+    parts: Composition | None = None,
+) -> FastAPI:  # fmt: skip
+    """`parts` are models and pipeline, those of the settings unless given; `embed` makes the vectors of searches,
+    `walk` is how the graph helps with questions."""
     settings = settings or KgSettings.load()
+    parts = parts or Composition(settings, work)
+    if ingestion.NAME not in work.handlers:
+        ingestion.declare(work, lambda: parts.pipeline, auto_approve=settings.auto_approve)
+    submits: Job[[int, int], Any] = Job(work, work.handlers[ingestion.NAME])
+    documents = Documents(work, submits, lambda: parts.pipeline, sniff=sniff, size_limit=settings.document_limit)
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
-    engine = make_router(work, gate=PacedDoor(door, settings.submits_per_minute))
+    paced = PacedDoor(door, settings.submits_per_minute)
+    engine = make_router(work, gate=paced)
 
     @asynccontextmanager
     async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
@@ -96,11 +127,15 @@ def make_api(settings: KgSettings | None = None, work: Lanework = work) -> FastA
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
+    Query(Reader(work, embed or parts.searching, walk)).add_to(routes)
+    OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
+    submitting = Routes(paced)
+    DocumentRoutes(documents, Answers(work)).add_to(submitting)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)
     # as they are: to include a router builds each of its routes a second time
-    api.router.routes.extend([*engine.routes, *routes.router.routes])
+    api.router.routes.extend([*engine.routes, *routes.router.routes, *submitting.router.routes])
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
-    install(api, body_limit=settings.body_limit, keys=True)
+    install(api, body_limit=settings.body_limit, larger={"/ingest": settings.document_limit + ENVELOPE}, keys=True)
     if settings.cors:
         api.add_middleware(
             CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],

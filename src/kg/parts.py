@@ -33,7 +33,8 @@ class Parsed:
 class Parser(Protocol):
     """Runs in a child process with a time and a memory limit; raises `kg.errors.Unreadable` with what is wrong."""
 
-    media_types: Sequence[str]
+    @property
+    def media_types(self) -> Sequence[str]: ...
 
     def parse(self, data: bytes, name: str) -> Parsed: ...
 
@@ -120,7 +121,8 @@ class Known:
 class Extractor(Protocol):
     """`name` changes whenever its answers may: it is part of what a stored answer is known by."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction: ...
 
@@ -139,8 +141,10 @@ class Embedded:
 class Embed(Protocol):
     """Vectors have length one. `name` is stored beside each vector: vectors of two names are never compared."""
 
-    name: str
-    dimensions: int
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str]) -> Embedded: ...
 
@@ -161,7 +165,8 @@ class Answer:
 class Chat(Protocol):
     """With `schema` (JSON Schema) the answer's text is JSON that should fit it; the caller checks."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     async def chat(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 4096

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from lanework._steps import check_name, from_text, item_key, to_text
 from lanework.errors import ClaimLost, ConfigError
 from lanework.outcomes import ItemError
-from lanework.retries import classify, describe
+from lanework.retries import PARKED_CLASSES, classify, describe
 
 if TYPE_CHECKING:
     from lanework.context import Context
@@ -42,6 +42,7 @@ class Mapping:
         self._done = 0
         self._results: dict[int, Any] = {}
         self._errors: dict[int, ItemError] = {}
+        self._waits_for: Exception | None = None
 
     def run(self) -> Mapped[Any]:
         stored = self._context._link.ask("get_items", {"prefix": f"{self._name}["}) if self._context._past else {}
@@ -81,7 +82,8 @@ class Mapping:
         return [place for place in range(len(self._items)) if place not in self._results]
 
     def _one(self, place: int) -> None:
-        self._stop_if_over()
+        if self._over():
+            return
         try:
             text = to_text(self._keys[place], self._fn(self._items[place]))
         except Exception as error:
@@ -91,7 +93,8 @@ class Mapping:
         self._succeeded(place, text)
 
     async def _aone(self, place: int) -> None:
-        self._stop_if_over()
+        if self._over():
+            return
         try:
             value = self._fn(self._items[place])
             text = to_text(self._keys[place], await value if inspect.isawaitable(value) else value)
@@ -101,9 +104,10 @@ class Mapping:
         await self._context._steps.asave(self._keys[place], text)
         self._succeeded(place, text)
 
-    def _stop_if_over(self) -> None:
+    def _over(self) -> bool:
         """Between items is where a map can be stopped: what is stored stays."""
         self._context.raise_if_cancelled()
+        return self._waits_for is not None
 
     def _succeeded(self, place: int, text: str) -> None:
         self._results[place] = from_text(text, self._fn)
@@ -112,6 +116,9 @@ class Mapping:
     def _failed(self, place: int, error: Exception) -> None:
         if isinstance(error, ClaimLost):
             raise error
+        if classify(error) in PARKED_CLASSES:  # no fault of the item: the job waits, and those that are under way are kept
+            self._waits_for = self._waits_for or error
+            return
         told = describe(error)
         self._errors[place] = ItemError(
             f"{self._name}[{place}]", told["error"], classify(error), told["error_code"], told["traceback"]
@@ -123,6 +130,8 @@ class Mapping:
         self._context.progress(self._done / len(self._items), f"{self._name}: {self._done} of {len(self._items)}")
 
     def _end(self) -> Mapped[Any]:
+        if self._waits_for is not None:
+            raise self._waits_for
         errors = [self._errors[place] for place in sorted(self._errors)]
         if errors:
             failed = [asdict(error) for error in errors]

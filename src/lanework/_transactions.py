@@ -6,9 +6,10 @@ A block that ends with neither `finish` nor a step is fenced and atomic, but it 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar, Token
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import psycopg
@@ -21,7 +22,7 @@ from lanework._store.inside import enter_transaction, save_step
 from lanework._store.running import save_checkpoint
 from lanework._store.verb import Verb, arun, run
 from lanework.errors import ConfigError, InvalidResult
-from lanework.outcomes import Finished
+from lanework.outcomes import Finished, ItemError
 from lanework.retries import Verdict
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ class _Base:
     def _held(self) -> Held:
         return self._context._held
 
-    def _finish_verb(self, result: Any) -> Verb[Any]:
-        """Answers something true if the job is completed now: partial, if items of a map have failed."""
+    def _finish_verb(self, result: Any, errors: Sequence[ItemError]) -> Verb[Any]:
+        """Answers something true if the job is completed now: partial, if items have failed, of a map or as told."""
         if self.finished:
             raise ConfigError("tx.finish: this job is finished already")
         text = None if result is None else encode(result, field="result", limit=RESULT_LIMIT, error=InvalidResult)
-        failed = tuple(self._context._failed_items)
+        failed = (*self._context._failed_items, *(asdict(error) for error in errors))
         if not failed:
             return completed(self._context._worker_id, [(*self._held, text)])
         verdict = Verdict("complete", result=None if text is None else decode(text), errors=failed)
@@ -87,10 +88,11 @@ class Transaction(_Base):
             yield session
             session.flush()
 
-    def finish(self, result: Any = None) -> Finished:
-        """The job is `completed`, with this result, in the same commit as the block's effects. Return what it returns."""
+    def finish(self, result: Any = None, errors: Sequence[ItemError] = ()) -> Finished:
+        """The job is `completed`, with this result, in the same commit as the block's effects: partial, with `errors`. Return what
+        it returns."""
         self._context._link.ask("drain", {})  # what it has said is stored while its claim still holds
-        if not run(self.connection, self._finish_verb(result)):
+        if not run(self.connection, self._finish_verb(result, errors)):
             raise refused(self._context, "its finish")
         self.finished = True
         return Finished(result)
@@ -110,9 +112,9 @@ class AsyncTransaction(_Base):
     async def execute(self, query: Any, params: Any = None) -> psycopg.AsyncCursor[Any]:
         return await self.connection.execute(query, params)
 
-    async def finish(self, result: Any = None) -> Finished:
+    async def finish(self, result: Any = None, errors: Sequence[ItemError] = ()) -> Finished:
         await self._context._link.aask("drain", {})
-        if not await arun(self.connection, self._finish_verb(result)):
+        if not await arun(self.connection, self._finish_verb(result, errors)):
             raise refused(self._context, "its finish")
         self.finished = True
         return Finished(result)

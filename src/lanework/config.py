@@ -11,8 +11,11 @@ from typing import Any, Self
 from lanework.errors import ConfigError
 
 
-def setting(default: Any, env: str, help: str, *, unit: str = "", low: float | None = None, high: float | None = None) -> Any:
-    return field(default=default, metadata={"env": env, "help": help, "unit": unit, "low": low, "high": high})
+def setting(
+    default: Any, env: str, help: str, *, unit: str = "", low: float | None = None, high: float | None = None, secret: bool = False
+) -> Any:
+    """`secret`: its value is in no text of the settings."""
+    return field(default=default, repr=not secret, metadata={"env": env, "help": help, "unit": unit, "low": low, "high": high})
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,8 @@ class Estimate:
     #: What whoever approves should know.
     warnings: Sequence[str] = ()
     currency: str = "USD"
+    #: Why this one job needs an approval, whatever its rule and its cost; None: its rule decides.
+    ask: str | None = None
     #: Nobody knows: the estimator failed, and the warning says why. Not for estimators to set.
     failed: bool = False
 
@@ -48,7 +50,7 @@ class Estimate:
         """As its job's result."""
         return {
             "low": self.low, "high": self.high, "tokens": self.tokens, "items": self.items, "seconds": self.seconds,
-            "warnings": list(self.warnings), "currency": self.currency,
+            "warnings": list(self.warnings), "currency": self.currency, **({"ask": self.ask} if self.ask else {}),
         }  # fmt: skip
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from datetime import datetime
+
+_JOB = re.compile(r"\bjob([ :])(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,23 @@ class Explanation:
     holders: tuple[str, ...]
     until: datetime | None
     remedy: str
+
+    @property
+    def named(self) -> set[int]:
+        """The jobs that it speaks of."""
+        words = (self.text, self.remedy, *self.waits_for, *self.holders)
+        return {int(number) for one in words for _, number in _JOB.findall(one)}
+
+    def known_to(self, jobs: Collection[int]) -> Explanation:
+        """The same for somebody who may know of these jobs: others are there, without their numbers."""
+
+        def told(words: str) -> str:
+            return _JOB.sub(lambda it: it[0] if int(it[2]) in jobs else ("another job" if it[1] == " " else "job:?"), words)
+
+        return replace(
+            self, text=told(self.text), remedy=told(self.remedy), waits_for=tuple(map(told, self.waits_for)),
+            holders=tuple(map(told, self.holders)),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -143,6 +143,7 @@ def test_pages_and_filters_do_not_lose_anything(app: Lanework, database: str) ->
         assert [event.data["n"] for event in some] == [n for n in range(100, 1200) if n % 3 == 1]
 
 
+@pytest.mark.direct("it listens")
 def test_a_subscription_holds_no_connection_and_a_slow_or_dead_one_hurts_nobody(app: Lanework, database: str) -> None:
     def connections() -> dict[str, int]:
         with psycopg.connect(database) as db:

@@ -315,6 +315,23 @@ def map_own_partial(ctx: Context) -> Partial:
     return Partial([*found], found.errors)
 
 
+def throttled_once(ctx: Context, item: int) -> int:
+    note(ctx, f"begin {item}")
+    if item == 2 and ctx.attempt == 1:
+        raise Retryable("later", error_class="throttled", retry_after=0.05)
+    return item
+
+
+@app.job(lane="inside", executor="thread", max_tries=1)
+def map_throttled_thread(ctx: Context) -> list[int]:
+    return list(ctx.map("item", [1, 2, 3], lambda item: throttled_once(ctx, item), concurrency=1))
+
+
+@app.job(lane="inside", max_tries=1)
+async def map_throttled_async(ctx: Context) -> list[int]:
+    return list(await ctx.amap("item", [1, 2, 3], lambda item: throttled_once(ctx, item), concurrency=1))
+
+
 @app.job(lane="inside", executor="thread", max_tries=1)
 def map_effects(ctx: Context) -> int:
     """An exactly-once effect per item, several at a time."""

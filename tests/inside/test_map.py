@@ -35,6 +35,15 @@ def test_a_failed_item_fails_alone(house: House, where: str) -> None:
     assert (job.progress, job.progress_message) == (1.0, "sq: 4 of 4")
 
 
+@pytest.mark.parametrize("where", ["thread", "async"])
+def test_an_item_that_must_wait_lets_the_job_wait(house: House, where: str) -> None:
+    """A 429 or an empty budget is no fault of the item. Seen red: as an item's error, the job ends partial."""
+    job = house.run(f"map_throttled_{where}")
+    assert (job.status, job.attempt, job.result) == ("completed", 2, [1, 2, 3])
+    assert house.app.item_errors(job.id) == []
+    assert [house.words(job.id, "begin", attempt) for attempt in (1, 2)] == [["1", "2"], ["2", "3"]]
+
+
 def test_errors_of_a_handler_that_says_partial_itself_are_not_doubled(house: House) -> None:
     job = house.run("map_own_partial")
     assert job.result == [[1, 1]]

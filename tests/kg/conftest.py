@@ -7,6 +7,7 @@ import pytest
 from kg._store.schema import prepare
 from lanework import Lanework
 from tests.kg.house import House, open_house
+from tests.kg.provider import Provider, started
 from tests.servers import Databases
 
 
@@ -26,3 +27,16 @@ def _prepared(dsn: str) -> None:
 def house(database: str) -> Iterator[House]:
     with open_house(database) as house:
         yield house
+
+
+@pytest.fixture(scope="session")
+def _provider() -> Iterator[Provider]:
+    with started() as provider:
+        yield provider
+
+
+@pytest.fixture
+def provider(_provider: Provider) -> Provider:
+    """A model provider in a process of its own, as new."""
+    _provider.reset()
+    return _provider

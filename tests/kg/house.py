@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 from kg.access.access import Access
 from kg.app import make_api
 from kg.config import KgSettings
+from kg.parts import Embed
 from lanework import Context, Lanework
 
 ROLES = ("read_only", "contributor", "operator", "approver", "admin", "platform_admin")
@@ -50,6 +51,12 @@ class House:
         headers = {"Authorization": f"Bearer {self.tokens[role]}"} if role else {}
         return self.client.request(method, path, headers=headers | more.pop("headers", {}), **more)
 
+    def enter(self, name: str, *granted: tuple[str, str]) -> None:
+        """A user who may do just this: (permission, scope) each."""
+        self.act(self.access.set_role(name, "", granted, by="test"))
+        self.act(self.access.add_user(name, None, [name], by="test"))
+        self.tokens[name] = self.act(self.access.create_token(name, "test", by="test")).secret
+
     def act(self, what: Any) -> Any:
         """Awaits something of the services, on the loop of the API."""
         portal = self.client.portal
@@ -62,9 +69,9 @@ async def _wait(what: Any) -> Any:
 
 
 @contextmanager
-def open_house(dsn: str, **settings: Any) -> Iterator[House]:
+def open_house(dsn: str, embed: Embed | None = None, *, parts: Any = None, **settings: Any) -> Iterator[House]:
     work = make_work(dsn)
-    api = make_api(KgSettings.load(**{"logins_per_minute": 1000, **settings}), work)
+    api = make_api(KgSettings.load(**{"logins_per_minute": 1000, **settings}), work, embed, parts=parts)
     with TestClient(api, raise_server_exceptions=False, base_url="http://testserver") as client:
         house = House(api, work, client)
         for role in ROLES:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from kg.access.access import Access
 from kg.app import make_api
 from kg.config import KgSettings
+from kg.graph.questions import Walk
+from kg.parts import Embed
 from lanework import Context, Lanework
 from lanework.api.server import Server, make_config
 from lanework.bench import sse
@@ -84,9 +86,9 @@ class Served:
 
 
 @contextmanager
-def serve(dsn: str, **settings: Any) -> Iterator[Served]:
+def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **settings: Any) -> Iterator[Served]:
     work = make_work(dsn, **settings)
-    api = make_api(KgSettings.load(logins_per_minute=1000), work)
+    api = make_api(KgSettings.load(logins_per_minute=1000), work, embed, walk)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(2048)

@@ -228,6 +228,8 @@ def test_permits(house: House) -> None:
     held = house.work.permits.acquire("gpu/a", ttl=60)
     shown = _good(house, "GET", "/permits/gpu/a")
     assert (shown["held"], shown["holders"][0]["token"]) == (1, held.token)
+    seen = house.ask("operator", "GET", "/admin/permits/gpu/a").json()
+    assert (seen["held"], seen["holders"][0]["token"]) == (1, None), "who may not take it away does not get what it needs"
     assert [one["name"] for one in _good(house, "GET", "/permits")] == ["gpu/a"]
     _good(house, "DELETE", f"/permits/holds/{held.token}", status=204)
     _problem(_ask(house, "DELETE", f"/permits/holds/{held.token}"), 404, "LW-545")

@@ -32,7 +32,8 @@ statuses: Counter[int] = Counter()
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance]
 #: What a request has in its path, beside what is made up.
 THERE: dict[str, list[Any]] = {
-    "job_id": [1, 2, 3, 4], "operation_id": [1], "redrive_id": [1], "rule_id": [1], "freeze_id": [1], "worker_id": [1],
+    "job_id": [1, 2, 3, 4], "concept_id": [1],
+    "operation_id": [1], "redrive_id": [1], "rule_id": [1], "freeze_id": [1], "worker_id": [1],
     "name": ["interactive", "nightly", "gpu", "openai", "day", "prune", "a/b", "pager"], "group": ["x"],
 }  # fmt: skip
 

@@ -96,6 +96,19 @@ def test_explaining(shop: House) -> None:
     assert shop.ask("contributor", "GET", f"/jobs/{_submit(shop, 'add', 'admin', a=1)}/explain").status_code == 404
 
 
+def test_an_explanation_names_no_job_of_others(shop: House) -> None:
+    def submit(who: str) -> int:
+        return int(shop.ask(who, "POST", "/jobs", json={"type": "add", "args": {"a": 1}, "session": "chat-7"}).json()["id"])
+
+    theirs, mine, last = submit("admin"), submit("contributor"), submit("contributor")
+    told = shop.ask("contributor", "GET", f"/jobs/{last}/explain").json()
+    assert told["reason"] == "session" and "another job" in told["text"] and f"job {mine}" in told["text"]
+    assert str(theirs) not in told["text"].replace(str(mine), "").replace(str(last), "")
+    assert set(told["waits_for"] + told["holders"]) >= {"job:?", f"job:{mine}"}
+    told = shop.ask("admin", "GET", f"/jobs/{last}/explain").json()
+    assert f"job {theirs}" in told["text"] and f"job:{theirs}" in told["waits_for"] + told["holders"]
+
+
 def test_acts_by_filter_begin_with_a_dry_run(shop: House) -> None:
     mine = [_submit(shop, "add", a=n) for n in range(3)]
     other = _submit(shop, "add", "admin", a=9)

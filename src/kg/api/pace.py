@@ -12,6 +12,9 @@ from kg.api.door import Door
 from kg.errors import TooMany
 from lanework.api.gate import Caller as Engine
 
+#: Paths whose POSTs make jobs.
+SUBMITS = ("/jobs", "/ingest")
+
 
 class Pace:
     def __init__(self, per_minute: int) -> None:
@@ -38,7 +41,7 @@ class PacedDoor:
 
     async def __call__(self, request: Request) -> Caller:
         caller = await self._door(request)
-        if request.method == "POST" and request.url.path == "/jobs":
+        if request.method == "POST" and request.url.path in SUBMITS:
             self._pace.take(caller.name)
         return caller
 

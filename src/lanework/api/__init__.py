@@ -9,6 +9,8 @@ install(api)                      # errors as RFC 9457 problems; refuses to star
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import APIRouter, FastAPI
 
 from lanework.api import document, problems
@@ -65,11 +67,11 @@ def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
     return routes.router
 
 
-def install(api: FastAPI, *, body_limit: int = BODY_LIMIT, keys: bool = False) -> None:
-    """Call it after the routers were included. `keys`: the application answers an Idempotency-Key of every POST that creates; the
-    document says so. (That of a job is stored with the job, always.)"""
+def install(api: FastAPI, *, body_limit: int = BODY_LIMIT, larger: Mapping[str, int] | None = None, keys: bool = False) -> None:
+    """Call it after the routers were included. `larger`: paths with a body limit of their own. `keys`: the application answers an
+    Idempotency-Key of every POST that creates; the document says so. (That of a job is stored with the job, always.)"""
     problems.install(api)
     document.install(api, keys=keys)
     check_policies(api)
     api.add_middleware(JsonBodies)
-    api.add_middleware(BodyLimit, limit=body_limit)
+    api.add_middleware(BodyLimit, limit=body_limit, larger=larger)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -28,20 +29,22 @@ class JsonBodies:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their length where it is told and by counting where it is not."""
+    """Refuses bodies that are too large, by their length where it is told and by counting where it is not. `larger`: paths
+    with a limit of their own."""
 
-    def __init__(self, app: ASGIApp, limit: int) -> None:
-        self.app, self.limit = app, limit
+    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None) -> None:
+        self.app, self.limit, self.larger = app, limit, larger or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        limit = self.larger.get(scope["path"], self.limit)
         told = next((value for name, value in scope["headers"] if name == b"content-length"), b"")
-        if told.isdigit() and int(told) > self.limit:
-            await self._refuse(scope, receive, send)
+        if told.isdigit() and int(told) > limit:
+            await self._refuse(scope, receive, send, limit)
             return
-        counter = _Counter(receive, self.limit)
+        counter = _Counter(receive, limit)
 
         async def tell(message: Message) -> None:
             if not counter.exceeded:  # what the application makes of a body that broke off is not the answer
@@ -50,10 +53,10 @@ class BodyLimit:
         with contextlib.suppress(_TooLarge):
             await self.app(scope, counter.receive, tell)
         if counter.exceeded:
-            await self._refuse(scope, receive, send)
+            await self._refuse(scope, receive, send, limit)
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = problem(413, f"the body is larger than {self.limit:,} bytes", headers={"Connection": "close"})
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        answer = problem(413, f"the body is larger than {limit:,} bytes", headers={"Connection": "close"})
         await answer(scope, receive, send)
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Body as InBody
 from pydantic import Field
 
+from lanework._store.overview import job_owners
 from lanework.api.fields import Body, Money, Priority, Seconds
 from lanework.api.gate import Forbidden, Routes, Who
 from lanework.api.jobs import Answer, JobId, Jobs
@@ -96,4 +97,8 @@ class Deciding:
     async def explain(self, who: Who, job_id: JobId) -> Explanation:
         """The one reason why a job is not running now, and what would change it."""
         await self.jobs.visible(who, "jobs:read", job_id)
-        return await self.app.aexplain(job_id)
+        found = await self.app.aexplain(job_id)
+        if who.scope("jobs:read") == "all":
+            return found
+        mine = await self.app._arun(job_owners([who.name], [(one, one) for one in sorted(found.named)]))
+        return found.known_to({job_id, *(one for _, first, last in mine for one in range(first, last + 1))})

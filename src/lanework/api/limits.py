@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -70,9 +71,12 @@ class Limits:
         """All permits: how many may be held, how many are."""
         return await self.app.permits.alist()
 
-    async def permit(self, name: str) -> PermitInfo:
-        """One permit, with who holds and who waits."""
-        return await self.app.permits.aget(name)
+    async def permit(self, who: Who, name: str) -> PermitInfo:
+        """One permit, with who holds and who waits. The token of a hold is for who may take it away."""
+        found = await self.app.permits.aget(name)
+        if who.scope("permits:manage") is not None:
+            return found
+        return replace(found, holders=tuple(replace(one, token=None) for one in found.holders))
 
     async def set_permit(self, who: Who, name: str, capacity: Capacity) -> Change:
         """Creates it or changes its capacity. Lowering takes nothing away: who has one keeps it."""

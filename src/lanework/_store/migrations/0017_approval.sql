@@ -26,7 +26,7 @@ create table lanework.estimating (
     at timestamptz not null default lanework.now()
 );
 
--- What a job was estimated at. `failed`: nobody knows, and the warning says why.
+-- What a job was estimated at. `failed`: nobody knows, and the warning says why. `ask`: why this one needs a yes, whatever its rule.
 create table lanework.estimates (
     job_id bigint primary key,
     estimate_id bigint,
@@ -39,6 +39,7 @@ create table lanework.estimates (
     seconds double precision,
     warnings text[] not null default '{}',
     failed boolean not null default false,
+    ask text,
     at timestamptz not null default lanework.now()
 );
 
@@ -113,6 +114,7 @@ create function lanework.why_approval(p_type int, p_owner text, e lanework.estim
 language sql stable as $$
     select case
         when e.failed then 'its cost is not known: ' || array_to_string(e.warnings, '; ')
+        when e.ask <> '' then e.ask
         when r.policy = 'always' then 'every job of this kind needs an approval'
         when r.policy = 'never' then null
         when e.job_id is null then format('over %s %s needs an approval, and its cost is not known', r.above, r.currency)
@@ -225,6 +227,7 @@ begin
             e.tokens := (p_result ->> 'tokens')::bigint; e.items := (p_result ->> 'items')::bigint;
             e.seconds := (p_result ->> 'seconds')::float8; e.currency := coalesce(p_result ->> 'currency', 'USD');
             e.warnings := array(select jsonb_array_elements_text(coalesce(p_result -> 'warnings', '[]')));
+            e.ask := left(p_result ->> 'ask', 500);
             e.failed := p_result is null or jsonb_typeof(p_result) <> 'object' or coalesce(e.low > e.high, false)
                         or coalesce(e.low < 0, false) or coalesce(e.high < 0, false) or 'NaN' in (coalesce(e.low, 0), coalesce(e.high, 0));
         exception when data_exception then

@@ -1,0 +1,247 @@
+"""The graph as rows. Everything that writes runs in the caller's transaction, after `lock_ontology`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+from lanework._store.verb import arun
+
+__all__ = ["arun"]
+
+_SEPARATOR = "\x1f"
+
+
+def _list(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(texts)
+
+
+def _columns(table: Sequence[Row], width: int) -> list[list[Any]]:
+    return [list(column) for column in zip(*table, strict=True)] if table else [[] for _ in range(width)]
+
+
+def _ids(found: list[Row]) -> set[int]:
+    return {row[0] for row in found}
+
+
+def vector_text(vector: Sequence[float]) -> str:
+    return f"[{','.join(f'{one:.9g}' for one in vector)}]"
+
+
+# -- what a chunk says ---------------------------------------------------------------------------------------------------------
+
+
+def lock_ontology(ontology: int) -> Verb[None]:
+    return verb("lock_ontology", nothing, ontology=ontology)
+
+
+def epoch_now(ontology: int) -> Verb[Any]:
+    return verb("epoch_now", scalar, ontology=ontology)
+
+
+def look_at_source(ontology: int, source: int) -> Verb[Any]:
+    """Where it begins in its document, or None if there is no such source in the ontology."""
+    return verb("look_at_source", scalar, ontology=ontology, source=source)
+
+
+def put_names(ontology: int, forms: Mapping[str, str]) -> Verb[dict[str, int]]:
+    """`forms`: form → label. Answers with form → id."""
+    return verb(
+        "put_names",
+        lambda found: {row[1]: row[0] for row in found},
+        ontology=ontology,
+        forms=list(forms),
+        labels=list(forms.values()),
+    )
+
+
+def put_mentions(source: int, mentions: Sequence[tuple[int, str, str, str, Sequence[str], Sequence[str], bytes]]) -> Verb[set[int]]:
+    """(name, label, type, description, terms, their forms, rank)."""
+    table = [
+        (name, label, type, said, _list(terms), _list(forms), rank) for name, label, type, said, terms, forms, rank in mentions
+    ]
+    names, labels, types, descriptions, terms, forms, ranks = _columns(table, 7)
+    return verb(
+        "put_mentions", _ids, source=source, names=names, labels=labels, types=types, descriptions=descriptions, terms=terms,
+        term_forms=forms, ranks=ranks,
+    )  # fmt: skip
+
+
+def put_instances(source: int, places: Sequence[tuple[int, int, int, str]]) -> Verb[set[int]]:
+    names, starts, finishes, quotes = _columns(places, 4)
+    return verb("put_instances", _ids, source=source, names=names, starts=starts, finishes=finishes, quotes=quotes)
+
+
+def put_vocabulary(types: Iterable[str]) -> Verb[None]:
+    return verb("put_vocabulary", nothing, types=sorted(types))
+
+
+def put_claims(source: int, claims: Sequence[tuple[int, int, str, str, str, float]]) -> Verb[list[Row]]:
+    """(from, to, type, tier, direction, confidence). Answers with what changed: (from, to, type, concepts of both)."""
+    froms, tos, types, tiers, directions, confidences = _columns(claims, 6)
+    return verb(
+        "put_claims",
+        rows,
+        source=source,
+        froms=froms,
+        tos=tos,
+        types=types,
+        tiers=tiers,
+        directions=directions,
+        confidences=confidences,
+    )
+
+
+def missing_meanings(ontology: int, space: int, ranks: Mapping[str, bytes]) -> Verb[list[Row]]:
+    """(form, rank, label, context) as stored, all but the form None for a new name."""
+    return verb("missing_meanings", rows, ontology=ontology, space=space, forms=list(ranks), ranks=list(ranks.values()))
+
+
+def next_meanings(sources: Sequence[int], space: int) -> Verb[list[Row]]:
+    """(rank, label, description)."""
+    return verb("next_meanings", rows, sources=list(sources), space=space)
+
+
+# -- what follows from it ------------------------------------------------------------------------------------------------------
+
+
+def names_now(names: Iterable[int], space: int) -> Verb[list[Row]]:
+    """(id, form, rank, keys, concept, has it a vector of the space; rank, label, type, description of who leads it; terms)."""
+    return verb("names_now", rows, names=list(names), space=space)
+
+
+def set_names(ontology: int, space: int, names: Sequence[Row]) -> Verb[None]:
+    """(id, label, type, context, rank, keys; then text of the vector, sketch and bands, or None thrice if they stay)."""
+    table = [(*row[:5], _list(row[5]), *row[6:8], row[8] and f"{{{','.join(map(str, row[8]))}}}") for row in names]
+    ids, labels, types, contexts, ranks, keys, vectors, sketches, bands = _columns(table, 9)
+    return verb(
+        "set_names", nothing, ontology=ontology, space=space, names=ids, labels=labels, types=types, contexts=contexts, ranks=ranks,
+        keys=keys, vectors=vectors, sketches=sketches, bands=bands,
+    )  # fmt: skip
+
+
+def drop_names(names: Iterable[int]) -> Verb[None]:
+    return verb("drop_names", nothing, names=list(names))
+
+
+def likely_names(ontology: int, probes: Mapping[int, Sequence[str]], *, bits: int, cosine: float) -> Verb[list[Row]]:
+    """(name, other, its form, label, type, keys, cosine)."""
+    return verb(
+        "likely_names",
+        rows,
+        ontology=ontology,
+        names=list(probes),
+        probes=[_list(one) for one in probes.values()],
+        bits=bits,
+        cosine=cosine,
+    )
+
+
+def set_likes(ontology: int, names: Iterable[int], likes: Sequence[tuple[int, int, str, float]]) -> Verb[None]:
+    ones, others, outcomes, scores = _columns(likes, 4)
+    return verb(
+        "set_likes", nothing, ontology=ontology, names=list(names), ones=ones, others=others, outcomes=outcomes, scores=scores
+    )
+
+
+def reached_names(names: Iterable[int], concepts: Iterable[int]) -> Verb[list[Row]]:
+    """(id, form, label, type, keys, concept, seen)."""
+    return verb("reached_names", rows, names=list(names), concepts=list(concepts))
+
+
+def ties(ontology: int, names: Iterable[int]) -> Verb[list[Row]]:
+    """(one, other, `same` | `decided same` | `decided apart`, score)."""
+    return verb("ties", rows, ontology=ontology, names=list(names))
+
+
+def moves_to(concepts: Iterable[int]) -> Verb[dict[str, int]]:
+    return verb("moves_to", lambda found: {row[1]: row[0] for row in found}, concepts=list(concepts))
+
+
+def add_concepts(ontology: int, epoch: int, concepts: Sequence[tuple[int | None, str]]) -> Verb[dict[str, int]]:
+    """(the id that it had, or None; a form of it). Answers with form → id."""
+    ids, forms = _columns(concepts, 2)
+    return verb(
+        "add_concepts", lambda found: {row[1]: row[0] for row in found}, ontology=ontology, epoch=epoch, ids=ids, forms=forms
+    )
+
+
+def place_names(places: Mapping[int, int]) -> Verb[None]:
+    return verb("place_names", nothing, names=list(places), concepts=list(places.values()))
+
+
+def drop_concepts(concepts: Iterable[int], moves: Sequence[tuple[int, int, str]]) -> Verb[set[int]]:
+    olds, news, forms = _columns(moves, 3)
+    return verb("drop_concepts", _ids, concepts=list(concepts), olds=olds, news=news, forms=forms)
+
+
+def end_concepts(concepts: Iterable[int]) -> Verb[None]:
+    return verb("end_concepts", nothing, concepts=list(concepts))
+
+
+def set_concepts(concepts: Iterable[int], epoch: int) -> Verb[None]:
+    return verb("set_concepts", nothing, concepts=list(concepts), epoch=epoch)
+
+
+def set_relations(
+    ontology: int, claims: Sequence[tuple[int, int, str]], before: Sequence[tuple[int, int, str]], moved: Mapping[int, int | None]
+) -> Verb[None]:
+    """Claims between names; relations between concepts as they were; names that moved, with the concept before."""
+    from_names, to_names, types = _columns(claims, 3)
+    from_ids, to_ids, old_types = _columns(before, 3)
+    return verb(
+        "set_relations", nothing, ontology=ontology, from_names=from_names, to_names=to_names, types=types, from_ids=from_ids,
+        to_ids=to_ids, old_types=old_types, moved=list(moved), was=list(moved.values()),
+    )  # fmt: skip
+
+
+def next_epoch(ontology: int, epoch: int, kind: str, *, actor: str, job: int | None, **detail: Any) -> Verb[None]:
+    return verb("next_epoch", nothing, ontology=ontology, epoch=epoch, kind=kind, actor=actor, job=job, detail=json.dumps(detail))
+
+
+# -- sources that go or move ---------------------------------------------------------------------------------------------------
+
+
+def _of_document(found: list[Row]) -> tuple[int, list[int]] | None:
+    return (found[0][0], found[0][1]) if found else None
+
+
+def sources_of(document: int) -> Verb[tuple[int, list[int]] | None]:
+    """(ontology, its sources)."""
+    return verb("sources_of", _of_document, document=document)
+
+
+def changed_sources(document: int, hashes: Sequence[bytes], copies: Sequence[int]) -> Verb[tuple[int, list[int]] | None]:
+    return verb("changed_sources", _of_document, document=document, hashes=list(hashes), copies=list(copies))
+
+
+def drop_claims(sources: Sequence[int]) -> Verb[list[Row]]:
+    """As `put_claims`."""
+    return verb("drop_claims", rows, sources=list(sources))
+
+
+def drop_mentions(sources: Sequence[int]) -> Verb[set[int]]:
+    return verb("drop_mentions", _ids, sources=list(sources))
+
+
+def drop_sources(sources: Sequence[int]) -> Verb[None]:
+    return verb("drop_sources", nothing, sources=list(sources))
+
+
+def drop_document(document: int) -> Verb[None]:
+    return verb("drop_document", nothing, document=document)
+
+
+def move_instances(document: int, hashes: Sequence[bytes], copies: Sequence[int], starts: Sequence[int]) -> Verb[None]:
+    return verb("move_instances", nothing, document=document, hashes=list(hashes), copies=list(copies), starts=list(starts))
+
+
+def put_sources(document: int, sources: Sequence[tuple[bytes, int, int, int, int, int, str]]) -> Verb[list[Row]]:
+    """(hash, copy, ordinal, start, own, finish, text). Answers with (id, ordinal, is it new)."""
+    hashes, copies, ordinals, starts, owns, finishes, texts = _columns(sources, 7)
+    return verb(
+        "put_sources", rows, document=document, hashes=hashes, copies=copies, ordinals=ordinals, starts=starts, owns=owns,
+        finishes=finishes, texts=texts,
+    )  # fmt: skip

@@ -1,0 +1,146 @@
+"""What the ingestion of a document writes: its stage, its chunks, its passages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from kg._store.documents import _json
+from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+from kg.parts import Vector
+
+
+class Source(NamedTuple):
+    """A chunk that is stored."""
+
+    id: int
+    hash: bytes
+    copy: int
+    version: int
+    extractor: str
+    ordinal: int
+    start: int
+    own: int
+    finish: int
+
+
+class Placed(NamedTuple):
+    """Where a stored chunk stands now, and by how much it has moved."""
+
+    id: int
+    ordinal: int
+    start: int
+    own: int
+    finish: int
+    shift: int
+
+
+def read_document(id: int, version: int) -> Verb[Row | None]:
+    """(id, version, ontology, its name, name, media type, hash, the ontology's epoch, options), or None: replaced or deleted."""
+    return verb("read_document", lambda found: (*found[0][:8], _json(found[0][8])) if found else None, id=id, version=version)
+
+
+def stage_document(id: int, version: int, status: str, stage: str) -> Verb[Any]:
+    return verb("stage_document", scalar, id=id, version=version, status=status, stage=stage)
+
+
+def parsed_document(id: int, version: int, *, hash: bytes, characters: int, title: str) -> Verb[Any]:
+    return verb("parsed_document", scalar, id=id, version=version, hash=hash, characters=characters, title=title)
+
+
+def claim_document(id: int, version: int) -> Verb[Any]:
+    """Its ontology, held; None: replaced or deleted."""
+    return verb("claim_document", scalar, id=id, version=version)
+
+
+def list_sources(id: int) -> Verb[list[Source]]:
+    return verb("list_sources", lambda found: [Source(*row) for row in found], id=id)
+
+
+def place_sources(version: int, placed: Sequence[Placed]) -> Verb[None]:
+    return verb(
+        "place_sources", nothing, version=version, ids=[one.id for one in placed], ordinals=[one.ordinal for one in placed],
+        starts=[one.start for one in placed], owns=[one.own for one in placed], finishes=[one.finish for one in placed],
+    )  # fmt: skip
+
+
+def move(placed: Sequence[Placed]) -> list[Verb[None]]:
+    """Everything that counts characters of the document's text goes with its chunk."""
+    moved = {"ids": [one.id for one in placed], "shifts": [one.shift for one in placed]}
+    return [
+        verb("shift_passages", nothing, **moved),
+        verb("shift_instances", nothing, **moved),
+        verb("settle_instances", nothing, ids=moved["ids"]),
+    ]
+
+
+def begin_chunks(id: int, version: int, *, chunks: int, done: int) -> Verb[Any]:
+    return verb("begin_chunks", scalar, id=id, version=version, chunks=chunks, done=done)
+
+
+def add_source(
+    document: int, version: int, *, hash: bytes, copy: int, ordinal: int, start: int, own: int, finish: int, text: str,
+    extractor: str, dropped: int,
+) -> Verb[Any]:  # fmt: skip
+    return verb(
+        "add_source", scalar, document=document, version=version, hash=hash, copy=copy, ordinal=ordinal, start=start, own=own,
+        finish=finish, text=text, extractor=extractor, dropped=dropped,
+    )  # fmt: skip
+
+
+def known_concepts(
+    ontology: int, epoch: int, model: str, vectors: Sequence[Vector], *, each: int, limit: int, least: float
+) -> Verb[list[Row]]:
+    """(label, description) of the nearest, best first."""
+    return verb(
+        "known_concepts", rows, ontology=ontology, epoch=epoch, model=model, vectors=[literal(one) for one in vectors], each=each,
+        limit=limit, least=least,
+    )  # fmt: skip
+
+
+def add_passages(
+    source: int, ontology: int, space: int, passages: Sequence[tuple[int, int, str]], vectors: Sequence[Vector]
+) -> Verb[None]:
+    return verb(
+        "add_passages", nothing, source=source, ontology=ontology, space=space, ordinals=list(range(len(passages))),
+        starts=[start for start, _, _ in passages], finishes=[finish for _, finish, _ in passages],
+        texts=[text for _, _, text in passages], embeddings=[literal(vector) for vector in vectors],
+    )  # fmt: skip
+
+
+def add_items(
+    collection: str, space: int, document: int, source: int, *, items: Sequence[tuple[str, str, Mapping[str, Any]]],
+    vectors: Sequence[Vector],
+) -> Verb[None]:  # fmt: skip
+    return verb(
+        "add_items", nothing, collection=collection, space=space, document=document, source=source, ids=[id for id, _, _ in items],
+        texts=[text for _, text, _ in items], metas=[json.dumps(meta) for _, _, meta in items],
+        embeddings=[literal(vector) for vector in vectors],
+    )  # fmt: skip
+
+
+def chunk_done(id: int, stage: str) -> Verb[None]:
+    return verb("chunk_done", nothing, id=id, stage=stage)
+
+
+def finish_document(
+    id: int, version: int, *, status: str, chunks: int, failed: int, error: str | None, job: int, actor: str
+) -> Verb[Any]:
+    return verb(
+        "finish_document",
+        scalar,
+        id=id,
+        version=version,
+        status=status,
+        chunks=chunks,
+        failed=failed,
+        error=error,
+        job=job,
+        actor=actor,
+    )
+
+
+def literal(vector: Vector) -> str:
+    """As pgvector reads it."""
+    return "[" + ",".join(f"{one:.8g}" for one in vector) + "]"

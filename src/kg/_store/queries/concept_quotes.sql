@@ -1,0 +1,1 @@
+select * from kg.quotes(%(id)s, %(limit)s)

@@ -1,0 +1,1 @@
+delete from kg.documents where id = %(document)s

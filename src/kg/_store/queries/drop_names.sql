@@ -1,0 +1,1 @@
+delete from kg.names where id = any (%(names)s::bigint[])

@@ -1,0 +1,1 @@
+delete from kg.sources where id = any (%(sources)s::bigint[])

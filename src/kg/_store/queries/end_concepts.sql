@@ -1,0 +1,1 @@
+delete from kg.concepts where id = any (%(concepts)s::bigint[])

@@ -1,0 +1,1 @@
+select epoch from kg.ontologies where id = %(ontology)s

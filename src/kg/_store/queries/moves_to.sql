@@ -1,0 +1,1 @@
+select old_id, form from kg.concept_moves where new_id = any (%(concepts)s::bigint[]) order by old_id

@@ -1,0 +1,1 @@
+select data from kg.blobs where hash = %(hash)s

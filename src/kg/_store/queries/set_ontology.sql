@@ -1,0 +1,1 @@
+select kg.set_ontology(%(name)s, %(state)s, %(description)s, %(by)s)

@@ -1,0 +1,1 @@
+select id, name from kg.ontologies where name = %(name)s for update

@@ -1,0 +1,1 @@
+select kg.use_space(%(model)s, %(dimensions)s)

@@ -1,0 +1,1 @@
+"""Parts of the platform for other code that retrieves and generates. Nothing of theirs is imported."""

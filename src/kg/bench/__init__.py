@@ -1,0 +1,1 @@
+"""Repeatable measurements of the platform. Nothing imports this package but the command line."""

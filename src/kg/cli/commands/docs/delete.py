@@ -1,0 +1,20 @@
+"""`kg docs delete`"""
+
+from __future__ import annotations
+
+import argparse
+
+from kg.cli.remote import ask
+from lanework.cli.options import positive
+from lanework.cli.output import say
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("documents", type=positive, nargs="+", metavar="ID")
+
+
+def run(options: argparse.Namespace) -> int:
+    for document in options.documents:
+        ask("DELETE", f"/documents/{document}", timeout=300)
+        say(f"document {document} is deleted, and what only it supported")
+    return 0

@@ -1,0 +1,25 @@
+"""`kg docs retry`: what failed of a document is done again."""
+
+from __future__ import annotations
+
+import argparse
+
+from kg.cli.documents import COLUMNS
+from kg.cli.remote import ask
+from kg.cli.waiting import wait_for
+from lanework.cli.options import positive
+from lanework.cli.output import add_output, show
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("documents", type=positive, nargs="+", metavar="ID")
+    parser.add_argument("--wait", action="store_true", help="wait until they are done; 1 if something failed")
+    add_output(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    found = [ask("POST", f"/documents/{document}/retry")["document"] for document in options.documents]
+    if options.wait:
+        return wait_for(found)
+    show(options.output, found, COLUMNS, id_of=lambda it: it["id"])
+    return 0

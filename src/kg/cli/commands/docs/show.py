@@ -1,0 +1,43 @@
+"""`kg docs show`"""
+
+from __future__ import annotations
+
+import argparse
+
+from kg.cli.documents import COLUMNS, Record, chunks, size, state
+from kg.cli.remote import ask
+from lanework.cli.options import positive
+from lanework.cli.output import add_output, show, write
+from lanework.cli.text import safe
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("document", type=positive, metavar="ID")
+    add_output(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    found = ask("GET", f"/documents/{options.document}")
+    if options.output != "table":
+        show(options.output, [found], COLUMNS, id_of=lambda it: it["id"])
+        return 0
+    write(*_page(found, _errors(found)))
+    return 0
+
+
+def _errors(document: Record) -> list[Record]:
+    if not document["chunks_failed"]:
+        return []
+    found: list[Record] = ask("GET", f"/jobs/{document['job_id']}/item-errors")
+    return found
+
+
+def _page(document: Record, errors: list[Record]) -> list[str]:
+    facts = [
+        ("name", document["name"]), ("title", document["title"]), ("ontology", document["ontology"]), ("status", state(document)),
+        ("chunks", chunks(document)), ("error", document["error"]), ("version", document["version"]),
+        ("type", document["media_type"]), ("size", size(document["size"])), ("characters", document["characters"]),
+        ("key", document["key"]), ("owner", document["owner"]), ("job", document["job_id"]), ("since", document["created_at"][:19]),
+    ]  # fmt: skip
+    lines = [f"document {document['id']}", *(f"  {name:<11}{safe(str(value))}" for name, value in facts if value not in (None, ""))]
+    return [*lines, *(f"  {safe(one['item'])}: {safe(one['error'])}" for one in errors)]

@@ -1,0 +1,60 @@
+"""`kg search`: concepts, or passages, by meaning and by words."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from kg.cli.evidence import columns, number, place, quoted, wrapped
+from kg.cli.remote import ask
+from lanework.cli.output import Column, add_output, show, table, write
+from lanework.cli.text import clip, paint, safe, width
+
+COLUMNS: list[Column[Any]] = [
+    Column("ID", lambda it: it["id"], right=True),
+    Column("CONCEPT", lambda it: it["label"], flexible=True),
+    Column("ONTOLOGY", lambda it: it["ontology"], flexible=True),
+    Column("SEEN", lambda it: it["seen_count"], right=True),
+    Column("GROUNDED", lambda it: number(it["grounding"]), right=True),
+    Column("SCORE", lambda it: f"{it['score']:.3f}", right=True),
+]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", nargs="+", help="words, or a question")
+    parser.add_argument(
+        "--mode", choices=("hybrid", "semantic", "text", "graph"), default="hybrid", help="(default: hybrid); graph is for passages"
+    )
+    parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
+    parser.add_argument("--passages", action="store_true", help="passages of documents instead of concepts")
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="(default: 10)")
+    add_output(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    what = "passages" if options.passages else "concepts"
+    body = {"query": " ".join(options.query), "mode": options.mode, "what": what, "limit": options.limit}
+    found = ask("POST", "/query/search", json=body | ({"ontology": options.ontology} if options.ontology else {}))[what]
+    if options.output == "table" and found:
+        write(*(_passages(found) if options.passages else _concepts(found)))
+    else:
+        show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none="nothing was found; try other words")
+    return 0
+
+
+def _concepts(found: list[Any]) -> list[str]:
+    """A line each, and under it what it stands on."""
+    head, *lines = table(found, COLUMNS)
+    told = [head]
+    for line, hit in zip(lines, found, strict=True):
+        told += [line, *quoted(hit["evidence"])]
+    return told
+
+
+def _passages(found: list[Any]) -> list[str]:
+    told: list[str] = []
+    for one in found:
+        more = f"  ({safe(one['ontology'])}, {one['score']:.3f})"
+        head = paint(clip(place(one), columns() - width(more)), "bold") + more
+        told += ([""] if told else []) + [head, *wrapped(one["text"], "  ")]
+    return told

@@ -1,0 +1,1 @@
+"""Collections: texts and vectors without a graph."""

@@ -1,0 +1,1 @@
+"""Documents: accepted once, read, replaced, deleted."""

@@ -1,0 +1,22 @@
+"""Plain text."""
+
+from __future__ import annotations
+
+import re
+
+from kg.documents.decoding import clean, decode
+from kg.parts import Parsed
+
+#: A short first line with an empty one below it.
+_TITLE = re.compile(r"\s*([^\n]{1,120})\n[ \t]*\n")
+
+
+class TextParser:
+    media_types = ("text/plain",)
+
+    def parse(self, data: bytes, name: str) -> Parsed:
+        text, warnings = decode(data)
+        text = clean(text)
+        found = _TITLE.match(text)
+        title = found[1].strip() if found and found[1].strip()[-1:] not in (".", ",", ";") else ""
+        return Parsed(text, title, {}, tuple(warnings))

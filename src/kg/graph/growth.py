@@ -1,0 +1,39 @@
+"""`Growth`: how an ingestion writes the graph. What it needs of models is asked for before a transaction, never in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from kg._store.ingestion import known_concepts
+from kg.graph.writing import prepare_chunk, prepare_sources, remove_sources, store_chunk, with_vectors
+from kg.ingest.pipeline import Act
+from kg.parts import Embed, Extraction, Known, Vector
+from lanework import Lanework
+
+T = TypeVar("T")
+#: Known concepts that an extractor is shown: the nearest few of each passage, and no more than this of all.
+EACH, MOST, LEAST_SCORE = 5, 25, 0.3
+
+
+class Growth:
+    def __init__(self, work: Lanework) -> None:
+        self._work = work
+
+    async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
+        verb = known_concepts(ontology, epoch, model, vectors, each=EACH, limit=MOST, least=LEAST_SCORE)
+        return [Known(label, description) for label, description in await self._work._arun(verb)]
+
+    async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
+        return await with_vectors(embed, await prepare_chunk(self._work, ontology, space, extraction), act)
+
+    async def store(  # noqa: PLR0917 - what belongs to a chunk
+        self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int
+    ) -> None:
+        await store_chunk(conn, ontology, source, extraction, vectors=vectors, space=space)
+
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
+        return await with_vectors(embed, await prepare_sources(self._work, sources, space), act)
+
+    async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
+        await remove_sources(conn, ontology, sources, vectors, space)

@@ -1,0 +1,258 @@
+"""How the graph is written: a chunk's extraction, a document that goes, a text that changed. Each in the transaction of the caller,
+all or nothing, and the same however often and in whatever order it is done.
+
+    vectors = await embedded(embed, await prepare_chunk(work, ontology, space, extraction))
+    await ctx.atransact("store 7", store_chunk, ontology, source, extraction, vectors=vectors, space=space)
+
+A vector belongs to the leading mention of a name. If another transaction changes who leads between the two lines, the second one
+raises `Unprepared`, with the texts that it wants; `with_vectors` does both and goes round again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kg._store import graph as store
+from kg._store.graph import arun
+from kg.errors import SourceGone, Unprepared
+from kg.graph.said import Meaning, Said, meaning, said
+from kg.graph.settle import Change, placeable, settle
+from kg.parts import Chunk, Embed, Extraction, Vector
+from kg.vocabulary.types import TYPES
+from lanework import Lanework
+
+T = TypeVar("T")
+Vectors = Mapping[bytes, Vector]
+#: Rounds of `with_vectors`. Each loses to a change of the same names in the milliseconds between its two halves.
+ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What the chunk says, and whether it said that before."""
+
+    names: int = 0
+    instances: int = 0
+    claims: int = 0
+    dropped: int = 0
+    changed: bool = False
+
+
+@dataclass(frozen=True)
+class Removed:
+    sources: int
+    names: int
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A source of a document; `new` ones are still to be extracted and embedded."""
+
+    id: int
+    ordinal: int
+    new: bool
+
+
+async def embedded(embed: Embed, meanings: Sequence[Meaning]) -> dict[bytes, Vector]:
+    if not meanings:
+        return {}
+    found = await embed.embed([one.text for one in meanings])
+    return dict(zip((one.rank for one in meanings), found.vectors, strict=True))
+
+
+async def with_vectors(embed: Embed, meanings: Sequence[Meaning], act: Callable[[Vectors], Awaitable[T]]) -> T:
+    """`act` opens a transaction of its own each time it is called."""
+    vectors = await embedded(embed, meanings)
+    for _ in range(ROUNDS - 1):
+        try:
+            return await act(vectors)
+        except Unprepared as missing:
+            vectors |= await embedded(embed, missing.meanings)
+    return await act(vectors)
+
+
+# -- a chunk -------------------------------------------------------------------------------------------------------------------
+
+
+async def prepare_chunk(work: Lanework, ontology: int, space: int, extraction: Extraction) -> list[Meaning]:
+    """What must be embedded before the chunk can be stored."""
+    leaders = said(extraction).leaders
+    ranks = {form: one.rank for form, one in leaders.items()}
+    found = await work._arun(store.missing_meanings(ontology, space, ranks))
+    wanted = [
+        meaning(rank, label, context)
+        if rank is not None and rank <= ranks[form]
+        else meaning(ranks[form], leaders[form].label, leaders[form].description)
+        for form, rank, label, context in found
+    ]
+    return list({one.rank: one for one in wanted}.values())
+
+
+async def store_chunk(
+    conn: Any,
+    ontology: int,
+    source: int,
+    extraction: Extraction,
+    *,
+    vectors: Vectors,
+    space: int,
+    actor: str = "",
+    job: int | None = None,
+) -> Stored:
+    """From now on the source says this and nothing else. Waits for nobody but others who write into the same ontology."""
+    what = said(extraction)
+    ready = placeable(vectors, ontology=ontology, space=space)
+    change = await _begin(conn, ontology, space, ready)
+    start = await arun(conn, store.look_at_source(ontology, source))
+    if start is None:
+        raise SourceGone(f"ontology {ontology} has no source {source}: its document was deleted, or has another text now")
+    await _say(conn, change, source, start, what)
+    if change:
+        await settle(conn, change)
+        await arun(conn, store.next_epoch(ontology, change.epoch, "chunk", actor=actor, job=job, source=source))
+    return Stored(len(what.leaders), len(what.places), len(what.claims), what.dropped + extraction.dropped, bool(change))
+
+
+async def _begin(conn: Any, ontology: int, space: int, ready: Any) -> Change:
+    await arun(conn, store.lock_ontology(ontology))
+    epoch = await arun(conn, store.epoch_now(ontology))
+    return Change(ontology, space, (epoch or 0) + 1, ready)
+
+
+async def _say(conn: Any, change: Change, source: int, start: int, what: Said) -> None:
+    ids = await arun(conn, store.put_names(change.ontology, {form: one.label for form, one in what.leaders.items()}))
+    mentions = [
+        (
+            ids[one.form],
+            one.label,
+            one.type,
+            one.description,
+            [term for term, _ in one.terms],
+            [form for _, form in one.terms],
+            one.rank,
+        )
+        for one in what.mentions
+    ]
+    places = [(ids[form], start + begin, start + end, quote) for form, begin, end, quote in what.places]
+    claims = [(ids[one.from_form], ids[one.to_form], one.type, one.tier, one.direction, one.confidence) for one in what.claims]
+    mentioned = await arun(conn, store.put_mentions(source, mentions))
+    placed = await arun(conn, store.put_instances(source, places))
+    change.names |= mentioned | placed
+    if new := {one.type for one in what.claims} - TYPES:
+        await arun(conn, store.put_vocabulary(new))
+    claimed = await arun(conn, store.put_claims(source, claims))
+    change.claims += claimed
+
+
+# -- what goes -----------------------------------------------------------------------------------------------------------------
+
+
+async def prepare_removal(work: Lanework, document: int, space: int) -> list[Meaning]:
+    """What must be embedded before the document can go: names that live on under another leading mention."""
+    found = await work._arun(store.sources_of(document))
+    return await _next_meanings(work, found[1] if found else [], space)
+
+
+async def remove_document(
+    conn: Any, document: int, *, vectors: Vectors, space: int, actor: str = "", job: int | None = None
+) -> Removed | None:
+    """The document, its text, and what it alone supported. None if there is no such document (any more)."""
+    found = await arun(conn, store.sources_of(document))
+    if found is None:
+        return None
+    ontology = found[0]
+    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    found = await arun(conn, store.sources_of(document))  # again: it may have changed while we waited
+    if found is None:
+        return None
+    removed = await _remove(conn, change, found[1])
+    await arun(conn, store.drop_document(document))
+    if change:
+        await arun(conn, store.next_epoch(ontology, change.epoch, "document removed", actor=actor, job=job, document=document))
+    return removed
+
+
+async def _remove(conn: Any, change: Change, sources: Sequence[int]) -> Removed:
+    claimed = await arun(conn, store.drop_claims(sources))
+    mentioned = await arun(conn, store.drop_mentions(sources))
+    change.claims += claimed
+    change.names |= mentioned
+    await arun(conn, store.drop_sources(sources))
+    if change:
+        await settle(conn, change)
+    return Removed(len(sources), len(change.names))
+
+
+async def _next_meanings(work: Lanework, sources: Sequence[int], space: int) -> list[Meaning]:
+    found = await work._arun(store.next_meanings(sources, space))
+    return [meaning(rank, label, description) for rank, label, description in found]
+
+
+# -- what changes --------------------------------------------------------------------------------------------------------------
+
+
+async def prepare_replacement(work: Lanework, document: int, chunks: Sequence[Chunk], space: int) -> list[Meaning]:
+    hashes, copies = _hashes(chunks)
+    found = await work._arun(store.changed_sources(document, hashes, copies))
+    return await _next_meanings(work, found[1] if found else [], space)
+
+
+async def replace_sources(
+    conn: Any, document: int, chunks: Sequence[Chunk], *, vectors: Vectors, space: int, actor: str = "", job: int | None = None
+) -> list[Placed]:
+    """The document's text is these chunks now. What it said in chunks that are gone is taken out; chunks that stay keep what they
+    said, at their new place; new ones say nothing yet. For a document without sources it just adds them."""
+    hashes, copies = _hashes(chunks)
+    found = await arun(conn, store.changed_sources(document, hashes, copies))
+    if found is None:
+        raise SourceGone(f"there is no document {document}: it was deleted")
+    ontology = found[0]
+    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    found = await arun(conn, store.changed_sources(document, hashes, copies))
+    if found is None:
+        raise SourceGone(f"there is no document {document}: it was deleted")
+    if found[1]:
+        await _remove(conn, change, found[1])
+    await arun(conn, store.move_instances(document, hashes, copies, [one.start for one in chunks]))
+    rows = [
+        (hash, copy, one.ordinal, one.start, one.own, one.end, one.text)
+        for hash, copy, one in zip(hashes, copies, chunks, strict=True)
+    ]
+    placed = await arun(conn, store.put_sources(document, rows))
+    if change:
+        await arun(conn, store.next_epoch(ontology, change.epoch, "document changed", actor=actor, job=job, document=document))
+    return [Placed(*row) for row in placed]
+
+
+def _hashes(chunks: Sequence[Chunk]) -> tuple[list[bytes], list[int]]:
+    """The hash of each text, and how many equal ones came before it."""
+    seen: Counter[bytes] = Counter()
+    hashes, copies = [], []
+    for chunk in chunks:
+        hashes.append(hashlib.sha256(chunk.text.encode("utf-8", "replace")).digest())
+        copies.append(seen[hashes[-1]])
+        seen[hashes[-1]] += 1
+    return hashes, copies
+
+
+# -- chunks that go ------------------------------------------------------------------------------------------------------------
+
+
+async def prepare_sources(work: Lanework, sources: Sequence[int], space: int) -> list[Meaning]:
+    """What must be embedded before these sources can go."""
+    return await _next_meanings(work, sources, space)
+
+
+async def remove_sources(
+    conn: Any, ontology: int, sources: Sequence[int], vectors: Vectors, space: int, *, job: int | None = None
+) -> Removed:
+    """These chunks, and what they alone supported; their document stays."""
+    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    removed = await _remove(conn, change, sources)
+    if change:
+        await arun(conn, store.next_epoch(ontology, change.epoch, "chunks removed", actor="", job=job, sources=len(sources)))
+    return removed

@@ -1,0 +1,68 @@
+"""Answers of models, stored before they are used: a crash never pays for more than the calls that were in flight."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from array import array
+from collections.abc import Sequence
+
+from kg.parts import Embed, Embedded, Extraction, Extractor, Known, Usage
+from lanework import Context
+
+
+def name_of(kind: str, model: str, *texts: str) -> str:
+    """The name of a step: the same question to the same model."""
+    found = hashlib.sha256(model.encode())
+    for text in texts:
+        found.update(hashlib.sha256(text.encode()).digest())
+    return f"{kind}:{found.hexdigest()[:32]}"
+
+
+class StoredExtractor:
+    """An extractor whose answers are steps of a job."""
+
+    def __init__(self, ctx: Context, extractor: Extractor) -> None:
+        self._ctx, self._extractor = ctx, extractor
+        self.name = extractor.name
+
+    async def extract(self, text: str, known: Sequence[Known] = ()) -> Extraction:
+        return await self._ctx.astep(name_of("extract", self.name, text), _extract, self._extractor, text, known)
+
+
+# not a method: the engine remembers what a step's function returns, and with a method it would remember the whole job
+async def _extract(extractor: Extractor, text: str, known: Sequence[Known]) -> Extraction:
+    return await extractor.extract(text, known=known)
+
+
+class StoredEmbed:
+    """An `Embed` whose vectors are steps of a job. The same texts are asked for once."""
+
+    def __init__(self, ctx: Context, embed: Embed) -> None:
+        self._ctx, self._embed = ctx, embed
+        self._asked: dict[str, Embedded] = {}
+        self.name, self.dimensions = embed.name, embed.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        if not texts:
+            return Embedded(())
+        name = name_of("embed", self.name, *texts)
+        if name not in self._asked:
+            stored = await self._ctx.astep(name, _embed, self._embed, texts)
+            self._asked[name] = Embedded(tuple(_vector(one) for one in stored), Usage())
+        return self._asked[name]
+
+
+async def _embed(embed: Embed, texts: Sequence[str]) -> list[str]:
+    return [_text(vector) for vector in (await embed.embed(texts)).vectors]
+
+
+def _text(vector: Sequence[float]) -> str:
+    """Four bytes a number: a fifth of what it takes as JSON."""
+    return base64.b64encode(array("f", vector).tobytes()).decode()
+
+
+def _vector(text: str) -> tuple[float, ...]:
+    numbers = array("f")
+    numbers.frombytes(base64.b64decode(text))
+    return tuple(numbers)

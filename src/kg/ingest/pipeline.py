@@ -1,0 +1,52 @@
+"""`Pipeline`: the parts that an ingestion is made of, in one object. `kg.app` puts it together; tests put in what they like."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from kg.parts import Chunker, Embed, Extraction, Extractor, Known, Parsed, Usage, Vector
+
+T = TypeVar("T")
+Parse = Callable[[bytes, str, str], Awaitable[Parsed]]
+#: A chunk's text and where it begins → (start, finish, text) of each passage.
+Passages = Callable[[str, int], Sequence[tuple[int, int, str]]]
+#: Opens a transaction of its own, each time that it is called, and stores with these vectors.
+Act = Callable[[Any], Awaitable[T]]
+
+
+class Graph(Protocol):
+    """What is made of chunks beyond their text. Models are asked before a transaction, never in one: `storing` and `dropping`
+    find the vectors that are needed and call `act` with them, again if others have changed the graph meanwhile."""
+
+    async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
+        """Concepts near these vectors, as of an epoch, for the extractor."""
+        ...
+
+    async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T: ...
+
+    async def store(  # noqa: PLR0917 - what belongs to a chunk
+        self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int
+    ) -> None: ...
+
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T: ...
+
+    async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None: ...
+
+
+def _nobody_knows(chunks: int, usage: Usage) -> float | None:
+    return None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    parse: Parse
+    chunker: Chunker
+    passages: Passages
+    extractor: Extractor
+    embed: Embed
+    graph: Graph
+    chunks_at_once: int = 8
+    #: How long so many chunks take at today's limits, for estimates.
+    seconds: Callable[[int, Usage], float | None] = _nobody_knows

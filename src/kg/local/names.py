@@ -1,0 +1,164 @@
+"""Names, dates and quantities of a parsed text: what the model's entity recogniser finds, with its usual slips put right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from kg.local.dates import days, lone_years, without_frame
+from kg.local.mentions import TYPES, Mention
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+_QUOTES = frozenset("\"'“”‘’«»„`″")
+_OPEN, _CLOSE = "([{", ")]}"
+_AFTER = frozenset(("'s", "’s", "'", "’", ",", ";", ":", "-", "–", "and", "of"))
+#: What somebody is, not who: written with a capital, and no name.
+_ROLES = frozenset((
+    "admiral", "ambassador", "archbishop", "bishop", "captain", "cd", "ceo", "cfo", "chairman", "chairwoman", "champion",
+    "chancellor", "chief", "coach", "colonel", "commander", "count", "cto", "deputy", "director", "dr", "dr.", "duke",
+    "dvd", "emperor", "executive", "general", "governor", "judge", "justice", "king", "lady", "lieutenant", "lord", "lp",
+    "major", "manager", "marshal", "mayor", "minister", "miss", "mr", "mr.", "mrs", "mrs.", "ms", "ms.", "officer",
+    "president", "prime", "prince", "princess", "prof", "prof.", "professor", "queen", "rear", "regent", "representative",
+    "reverend", "secretary", "senator", "sergeant", "sir", "vice",
+))  # fmt: skip
+_LONGEST_TITLE = 10
+
+
+def names(doc: Doc) -> list[Mention]:
+    """None touches another; in the order of the text."""
+    found = _apart([*_trimmed(doc, _recognised(doc)), *lone_years(doc)])
+    found = _apart(_whole(doc, found))
+    found = _apart([*found, *_titles(doc, found)])
+    found = _apart([*found, *_unseen(doc, found)])
+    return _apart([*found, *_again(doc, found)])
+
+
+def _recognised(doc: Doc) -> Iterator[Mention]:
+    for entity in doc.ents:
+        if type := TYPES.get(entity.label_):
+            one = Mention(entity.start, entity.end, type)
+            yield from days(doc, one) if type == "date" else _unbracketed(doc, one)
+
+
+def _unbracketed(doc: Doc, one: Mention) -> Iterator[Mention]:
+    """Cut at a bracket that is not closed inside."""
+    closed = any(close in one.text(doc) for close in _CLOSE)
+    cut = next((index for index in range(one.first, one.last) if doc[index].text in _OPEN and not closed), None)
+    if cut is None:
+        yield one
+    else:
+        yield from (Mention(one.first, cut, one.type), Mention(cut + 1, one.last, one.type))
+
+
+def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
+    for one in found:
+        first, last = one.first, one.last
+        while first < last and _is_before(doc[first]):
+            first += 1
+        while first < last and _is_after(doc[last - 1], doc[first:last].text):
+            last -= 1
+        kept = without_frame(doc, Mention(first, last, one.type))
+        if kept is not None and any(letter.isalnum() for letter in kept.text(doc)):
+            yield kept
+
+
+def _is_before(token: Token) -> bool:
+    return token.is_space or token.text in _QUOTES or token.text in _CLOSE or token.lower_ in ("the", "a", "an")
+
+
+def _is_after(token: Token, text: str) -> bool:
+    if token.is_space or token.text in _QUOTES or token.text in _AFTER or token.text in _OPEN:
+        return True
+    return token.text in _CLOSE and not any(open in text for open in _OPEN)
+
+
+def _whole(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
+    """With the proper nouns before it that the tree holds to be of the same name: Zakhary + Petrovich Lyapunov."""
+    taken = {index for one in found for index in range(one.first, one.last)}
+    for one in found:
+        first = one.first
+        while one.type == "person" and first > 0 and first - 1 not in taken and _belongs(doc[first - 1], one):
+            first -= 1
+        yield Mention(first, one.last, one.type)
+
+
+def _belongs(token: Token, one: Mention) -> bool:
+    return _is_proper(token) and token.dep_ == "compound" and one.first <= token.head.i < one.last and token.lower_ not in _ROLES
+
+
+def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
+    """What stands in double quotes with capitals: a song, a film, a chapter."""
+    taken = {index for one in found for index in range(one.first, one.last)}
+    opened: int | None = None
+    for token in doc:
+        if token.is_sent_start:
+            opened = None
+        if token.text not in ('"', "“", "”", "″"):
+            continue
+        if opened is not None and token.text != "“" and _is_title(doc, opened + 1, token.i, taken):
+            yield Mention(opened + 1, token.i, "work")
+            opened = None
+        else:
+            opened = token.i
+
+
+def _is_title(doc: Doc, first: int, last: int, taken: set[int]) -> bool:
+    words = [token for token in doc[first:last] if token.is_alpha]
+    if not words or last - first > _LONGEST_TITLE or any(index in taken for index in range(first, last)):
+        return False
+    return words[0].text[0].isupper() and all(word.text[0].isupper() or word.is_stop for word in words)
+
+
+def _unseen(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
+    """Runs of proper nouns that the recogniser passed over; of a run that begins with somebody's role, the rest."""
+    taken = {index for one in found for index in range(one.first, one.last)}
+    run: list[Token] = []
+    for token in doc:
+        if token.i not in taken and _is_proper(token):
+            run.append(token)
+            continue
+        yield from _named(run)
+        run = []
+    yield from _named(run)
+
+
+def _named(run: list[Token]) -> Iterator[Mention]:
+    while run and run[0].lower_ in _ROLES:
+        run = run[1:]
+    if run and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower()):
+        yield Mention(run[0].i, run[-1].i + 1, "")
+
+
+def _is_proper(token: Token) -> bool:
+    """A capital inside a word makes a name, whatever the model takes it for: PostgreSQL, GitHub, INSEAD."""
+    if not token.is_alpha or not token.text[0].isupper():
+        return token.pos_ == "PROPN" and token.text[0].isupper() and not token.is_punct
+    return token.pos_ == "PROPN" or (len(token.text) > 2 and not token.text[1:].islower() and not token.is_stop)
+
+
+def _again(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
+    """The other places where a name stands that was found once."""
+    known: dict[str, dict[str, Mention]] = {}
+    for one in found:
+        if one.named and doc[one.first].text[0].isupper() and len(one.text(doc)) > 2:
+            known.setdefault(doc[one.first].text, {}).setdefault(one.text(doc), one)
+    for token in doc:
+        for text, one in sorted(known.get(token.text, {}).items(), key=lambda item: (-len(item[0]), item[0])):
+            last = token.i + one.last - one.first
+            if one.first != token.i and doc[token.i : last].text == text:
+                yield Mention(token.i, last, one.type)
+                break
+
+
+def _apart(found: Iterable[Mention]) -> list[Mention]:
+    """What came first stays; what touches it goes."""
+    kept: list[Mention] = []
+    taken: set[int] = set()
+    for one in found:
+        tokens = range(one.first, one.last)
+        if tokens and taken.isdisjoint(tokens):
+            kept.append(one)
+            taken.update(tokens)
+    return sorted(kept)

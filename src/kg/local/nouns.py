@@ -1,0 +1,69 @@
+"""Common nouns: what a technical text is about has seldom a name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kg.local.mentions import CONCEPT, Mention
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+_KEPT = frozenset(("NOUN", "PROPN", "ADJ", "X"))
+#: Adjectives that say which or how many, not what.
+_WHICH = frozenset((
+    "able", "additional", "available", "certain", "common", "different", "due", "entire", "few", "first", "following",
+    "former", "full", "further", "general", "given", "good", "great", "important", "large", "last", "late", "latter",
+    "least", "less", "little", "long", "main", "major", "many", "more", "most", "much", "new", "next", "old", "only",
+    "other", "own", "particular", "past", "possible", "present", "previous", "recent", "respective", "same", "second",
+    "several", "short", "similar", "single", "small", "special", "specific", "such", "third", "total", "usual", "various",
+    "whole",
+))  # fmt: skip
+#: Nouns that name nothing by themselves.
+_EMPTY = frozenset((
+    "addition", "amount", "anything", "aspect", "basis", "bit", "case", "century", "concept", "couple", "course", "day",
+    "decade", "degree", "detail", "dozen", "e.g.", "end", "etc", "everything", "example", "fact", "few", "form", "front",
+    "half", "hour", "hundred", "i.e.", "instance", "item", "kind", "lot", "majority", "man", "manner", "million",
+    "minute", "moment", "month", "name", "no", "none", "nothing", "number", "one", "order", "other", "others", "part",
+    "people", "percent", "person", "piece", "place", "point", "reason", "rest", "result", "second", "sense", "series",
+    "set", "side", "something", "sort", "stuff", "term", "thing", "thousand", "time", "times", "today", "tomorrow",
+    "type", "use", "variety", "way", "week", "while", "word", "year", "yesterday",
+))  # fmt: skip
+_LONGEST = 6  # words
+
+
+def nouns(doc: Doc, names: list[Mention]) -> list[Mention]:
+    """Noun phrases without names in them. Of a phrase with a name, the words after it: `Apple products` are Apple and products."""
+    taken = {index for one in names for index in range(one.first, one.last)}
+    found = (_phrase(chunk, taken) for chunk in _chunks(doc))
+    return [one for one in found if one is not None]
+
+
+def _chunks(doc: Doc) -> Iterator[list[Token]]:
+    """The company's engineers: a phrase in a phrase."""
+    for chunk in doc.noun_chunks:
+        yield from (list(doc[chunk.start : token.i + 1]) for token in chunk if token.dep_ == "poss" and token.i < chunk.root.i)
+        yield list(doc[chunk.start : chunk.root.i + 1])
+
+
+def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
+    head = tokens[-1]
+    if head.i in taken or head.pos_ not in ("NOUN", "PROPN", "X") or not _is_word(head) or head.lemma_.lower() in _EMPTY:
+        return None
+    first = len(tokens) - 1
+    while first > 0 and _is_part(tokens[first - 1], taken) and len(tokens) - first < _LONGEST:
+        first -= 1
+    while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
+        first += 1
+    return Mention(tokens[first].i, head.i + 1, CONCEPT if head.pos_ != "PROPN" else "")
+
+
+def _is_part(token: Token, taken: set[int]) -> bool:
+    if token.i in taken or token.is_space:
+        return False
+    return token.pos_ in _KEPT or token.text in ("-", "/") or token.tag_ in ("VBN", "VBG")
+
+
+def _is_word(token: Token) -> bool:
+    return len(token.text) > 1 and any(letter.isalpha() for letter in token.text)

@@ -1,0 +1,98 @@
+"""One part of a text, parsed: what is mentioned where, and what is said of what. Plain values: nothing of spaCy leaves here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kg.graph.forms import acronyms, form, looks_like_acronym
+from kg.local.cleaning import squeezed
+from kg.local.mentions import CONCEPT, Mention
+from kg.local.names import names
+from kg.local.neighbours import neighbours
+from kg.local.nouns import nouns
+from kg.local.pronouns import PRONOUN, meant, pronouns
+from kg.local.relations import Related, relations
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A mention at characters `start` to `end` of the whole text. `also` is another name that the text gives with it."""
+
+    label: str
+    type: str
+    start: int
+    end: int
+    also: str = ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    seen: list[Seen]
+    precise: list[Related]
+    weak: list[Related]
+    tokens: int
+
+
+def read(model: Language, part: str, start: int) -> Reading:
+    """`start` is where the part begins in the whole text."""
+    text, places = squeezed(part)
+    if not text.strip():
+        return Reading([], [], [], 0)
+    with model.memory_zone():  # else every word that was ever seen is kept
+        doc = model(text)
+        named = names(doc)
+        mentions = sorted([*named, *nouns(doc, named), *pronouns(doc)])
+        number = _numbers(doc, mentions)
+        seen = [_seen(doc, mention, places, start) for mention in mentions if mention.type != PRONOUN]
+        return Reading(
+            seen, _renumbered(relations(doc, mentions), number), _renumbered(neighbours(doc, mentions), number), len(doc)
+        )
+
+
+def _numbers(doc: Doc, mentions: list[Mention]) -> list[int | None]:
+    """What each mention is called without the pronouns; a pronoun by what it stands for."""
+    own: list[int | None] = []
+    count = 0
+    for mention in mentions:
+        own.append(None if mention.type == PRONOUN else count)
+        count += mention.type != PRONOUN
+    for pronoun, stands_for in meant(doc, mentions).items():
+        own[pronoun] = own[stands_for]
+    return own
+
+
+def _renumbered(found: Iterable[Related], number: list[int | None]) -> list[Related]:
+    ends = ((number[related.one], number[related.other], related) for related in found)
+    return [
+        related._replace(one=one, other=other)
+        for one, other, related in ends
+        if one is not None and other is not None and one != other
+    ]
+
+
+def _seen(doc: Doc, mention: Mention, places: list[int], start: int) -> Seen:
+    span = doc[mention.first : mention.last]
+    label = " ".join(span.text.split())
+    if mention.type == CONCEPT and doc[mention.first].is_sent_start and doc[mention.first].pos_ != "PROPN" and label[1:].islower():
+        label = label[0].lower() + label[1:]
+    return Seen(label, mention.type, start + places[span.start_char], start + places[span.end_char - 1] + 1, _also(doc, mention))
+
+
+def _also(doc: Doc, mention: Mention) -> str:
+    """`Full Name (ABC)`, and `ABC (Full Name)`."""
+    close = mention.last + 1
+    while close < len(doc) and close <= mention.last + 12 and doc[close].text != ")":
+        close += 1
+    if mention.last + 1 >= close or close >= len(doc) or doc[close].text != ")" or doc[mention.last].text != "(":
+        return ""
+    outside, inside = " ".join(mention.text(doc).split()), doc[mention.last + 1 : close].text.strip("\"'“”‘’ ")
+    for short, long in ((inside, outside), (outside, inside)):
+        if looks_like_acronym(short) and form(short) in acronyms(long):
+            return inside
+    return ""

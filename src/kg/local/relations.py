@@ -1,0 +1,156 @@
+"""Relations that the grammar of a sentence states: the way through the dependency tree from one mention to another, read by rules.
+
+A way goes up from one mention to the word that holds both, and down to the other. Each rule is one shape of a way, with what a
+relation found by it is worth: about how often people who read such sentences said that the two are related.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from kg.local.mentions import CONCEPT, Mention
+from kg.local.verbs import about, noun_type, preposition_type, verb_type
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Token
+
+#: Pairs that are looked at in one sentence; a sentence with more is a list, or hostile.
+MOST_IN_SENTENCE = 24
+_LONGEST_WAY = 6
+_OBJECT = r"(?:dobj|oprd|dative|prep pobj|agent pobj|npadvmod|dobj prep pobj|xcomp dobj|xcomp prep pobj|prep pcomp dobj)"
+
+
+class Related(NamedTuple):
+    """Of two mentions, by their number."""
+
+    one: int
+    other: int
+    type: str
+    confidence: float
+
+
+class Way(NamedTuple):
+    up: list[Token]  # from the first mention's root, without the top
+    top: Token
+    down: list[Token]  # to the other's root, without the top
+
+
+Called = Callable[[Way, Mention, Mention], str | None]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """`shape` is of "labels up < part of speech of the top > labels down"; `called` makes the relation's type; `back`: it goes from
+    the second mention to the first; `being`: the top is a form of `be`."""
+
+    shape: re.Pattern[str]
+    confidence: float
+    called: Called
+    back: bool = False
+    being: bool = False
+
+
+def _beside(way: Way, one: Mention, other: Mention) -> str:
+    """Mediaș, Transylvania; Oslo, the capital."""
+    if one.type == other.type == "place":
+        return "LOCATED_IN"
+    if other.type == CONCEPT:
+        return "IS_A"
+    return "DATED" if other.type == "date" else "RELATED_TO"
+
+
+def _done(at: int) -> Called:
+    """By the verb that stands so many steps down."""
+    return lambda way, one, other: verb_type(way.down[at], way.down[at + 1 :], other)
+
+
+_MODIFIER = r"(?:amod|compound|nmod)"
+#: The first that fits is taken.
+_RULES = [
+    _Rule(re.compile(r"nsubj<AUX>attr"), 0.8, lambda way, one, other: "IS_A", being=True),
+    _Rule(re.compile(rf"nsubj<AUX>attr {_MODIFIER}(?: compound)?"), 0.85, lambda way, one, other: about(other), being=True),
+    _Rule(
+        re.compile(r"nsubj<AUX>attr prep pobj(?: prep pobj| appos| compound)?"), 0.6,
+        lambda way, one, other: noun_type(way.down[0], way.down[1], other), being=True,
+    ),
+    _Rule(re.compile(r"nsubj<AUX>attr acl (?:prep pobj|agent pobj|dobj|npadvmod|prep pobj prep pobj)"), 0.75, _done(1), being=True),
+    _Rule(
+        re.compile(rf"nsubjpass<VERB>(?:{_OBJECT}|prep pobj prep pobj)"), 0.7,
+        lambda way, one, other: verb_type(way.top, way.down, other),
+    ),
+    _Rule(re.compile(rf"nsubj<VERB>{_OBJECT}"), 0.5, lambda way, one, other: verb_type(way.top, way.down, other)),
+    _Rule(re.compile(r"<>appos(?: appos)?"), 0.6, _beside),
+    _Rule(re.compile(r"<>appos prep pobj"), 0.5, lambda way, one, other: preposition_type(way.down[0], way.down[1], one, other)),
+    _Rule(re.compile(r"<>acl prep pobj"), 0.5, _done(0)),
+    _Rule(re.compile(r"<>acl (?:agent pobj|npadvmod|dobj)"), 0.7, _done(0)),
+    _Rule(re.compile(rf"<>relcl {_OBJECT}"), 0.45, _done(0)),
+    _Rule(
+        re.compile(r"<>prep pobj(?: appos| compound)?"), 0.55,
+        lambda way, one, other: preposition_type(way.top, way.down[0], one, other),
+    ),
+    _Rule(re.compile(r"<>npadvmod"), 0.7, _beside),
+    _Rule(re.compile(r"poss<>"), 0.6, lambda way, one, other: "HAS"),
+    _Rule(re.compile(rf"{_MODIFIER}(?: compound)?<>"), 0.6, lambda way, one, other: about(one), back=True),
+    _Rule(re.compile(rf"{_MODIFIER}<NOUN>appos"), 0.85, lambda way, one, other: about(one), back=True),
+]  # fmt: skip
+
+
+def relations(doc: Doc, mentions: list[Mention]) -> Iterator[Related]:
+    """In the order of the text. `mentions` are sorted and apart."""
+    for sentence in sentences(doc, mentions):
+        for position, one in enumerate(sentence):
+            for other in sentence[position + 1 :]:
+                yield from _related(doc, mentions, one, other)
+
+
+def sentences(doc: Doc, mentions: list[Mention]) -> Iterator[list[int]]:
+    """The numbers of the mentions of each sentence, at most so many."""
+    here: list[int] = []
+    sentence = -1
+    for number, mention in enumerate(mentions):
+        start = doc[mention.first].sent.start
+        if start != sentence:
+            yield here
+            here, sentence = [], start
+        if len(here) < MOST_IN_SENTENCE:
+            here.append(number)
+    yield here
+
+
+def _related(doc: Doc, mentions: list[Mention], one: int, other: int) -> Iterator[Related]:
+    a, b = mentions[one], mentions[other]
+    if "quantity" in (a.type, b.type) or (a.type == b.type == "date"):
+        return
+    for first, second in ((one, other), (other, one)):
+        way = _way(mentions[first].root(doc), mentions[second].root(doc))
+        rule = way and _rule(way)
+        if way and rule and (type := rule.called(way, mentions[first], mentions[second])):
+            ends = (second, first) if rule.back else (first, second)
+            yield Related(*ends, type, rule.confidence)
+            return
+
+
+def _way(one: Token, other: Token) -> Way | None:
+    above = {one.i: 0}
+    up = [one]
+    while up[-1].head.i != up[-1].i and len(up) <= _LONGEST_WAY:
+        up.append(up[-1].head)
+        above[up[-1].i] = len(up) - 1
+    down: list[Token] = []
+    token = other
+    while token.i not in above:
+        if token.head.i == token.i or len(down) >= _LONGEST_WAY:
+            return None
+        down.append(token)
+        token = token.head
+    return Way(up[: above[token.i]], token, down[::-1])
+
+
+def _rule(way: Way) -> _Rule | None:
+    held = way.top.pos_ if way.up and way.down else ""
+    shape = f"{' '.join(token.dep_ for token in way.up)}<{held}>{' '.join(token.dep_ for token in way.down)}"
+    found = next((rule for rule in _RULES if rule.shape.fullmatch(shape)), None)
+    return None if found and found.being and way.top.lemma_ not in ("be", "become", "remain") else found

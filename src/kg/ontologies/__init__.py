@@ -1,0 +1,1 @@
+"""Ontologies: graphs with a name, and documents of their own."""

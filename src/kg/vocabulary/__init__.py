@@ -1,0 +1,1 @@
+"""The types of relations: which there are, and what an incoming one is."""

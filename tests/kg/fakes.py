@@ -1,0 +1,150 @@
+"""Parts of a pipeline that need no model and no time: they count what they are asked, and can be told to fail or to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from kg._store.schema import prepare
+from kg.documents.documents import Documents
+from kg.errors import InvalidDocument
+from kg.ingest.pipeline import Act, Pipeline
+from kg.jobs import ingestion
+from kg.models.models import Models
+from kg.ontologies.ontologies import Ontologies
+from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
+from lanework import Lanework
+
+T = TypeVar("T")
+
+
+class Unreadable(InvalidDocument):
+    error_class = "invalid_input"
+
+
+async def parse(data: bytes, media_type: str, name: str) -> Parsed:
+    text = data.decode()
+    if text.startswith("unreadable"):
+        raise Unreadable("there is no text in it")
+    return Parsed(text, title=text.split("\n", 1)[0])
+
+
+class Paragraphs:
+    """A chunk a paragraph, without overlap."""
+
+    def chunks(self, text: str) -> list[Chunk]:
+        places = [0, *(found.end() for found in re.finditer(r"\n\n", text))]
+        ends = [*places[1:], len(text)]
+        return [Chunk(n, start, start, end, text[start:end]) for n, (start, end) in enumerate(zip(places, ends, strict=True))]
+
+
+def passages(text: str, start: int) -> list[tuple[int, int, str]]:
+    return [(start, start + len(text), text)]
+
+
+@dataclass
+class FakeExtractor:
+    """Capitalised words are concepts.
+
+    `fails`: words that make a chunk fail, with what is raised; `gates`: words that make it wait."""
+
+    name: str = "fake-1"
+    calls: Counter[str] = field(default_factory=Counter)
+    fails: dict[str, Exception] = field(default_factory=dict)
+    gates: dict[str, asyncio.Event] = field(default_factory=dict)
+    reached: dict[str, asyncio.Event] = field(default_factory=dict)
+    price: float = 0.0
+
+    async def extract(self, text: str, *, known: Sequence[Known] = ()) -> Extraction:
+        self.calls[text] += 1
+        for word, event in self.reached.items():
+            if word in text:
+                event.set()
+        for word, gate in self.gates.items():
+            if word in text:
+                await gate.wait()
+        for word, error in self.fails.items():
+            if word in text:
+                raise error
+        found = list(re.finditer(r"[A-Z]\w+", text))
+        concepts = {match[0]: Concept(match[0], match[0]) for match in found}
+        return Extraction(
+            tuple(concepts.values()),
+            tuple(Instance(match[0], match[0], match.start()) for match in found),
+            usage=Usage(len(text), 10),
+        )
+
+    def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
+        return Usage(100, 10, self.price / 2), Usage(200, 20, self.price)
+
+
+class FakeEmbed:
+    name, dimensions = "fake-embed", 8
+
+    def __init__(self) -> None:
+        self.texts: Counter[str] = Counter()
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        self.texts.update(texts)
+        return Embedded(tuple(tuple(byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]) for text in texts))
+
+
+class FakeGraph:
+    """A table of its own."""
+
+    async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
+        return ()
+
+    async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
+        return await act({})
+
+    async def store(self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int) -> None:
+        for one in extraction.instances:
+            await conn.execute(
+                "insert into fake_graph select id, %s, start + %s from kg.sources where id = %s", [one.quote, one.start, source]
+            )
+
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
+        return await act({})
+
+    async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
+        await conn.execute("delete from kg.sources where id = any (%s)", [list(sources)])
+
+
+class Parts:
+    """What `make_api` is given in the place of models and a pipeline that settings name."""
+
+    def __init__(self, chunks_at_once: int = 4) -> None:
+        self.extractor, self.embed, self.graph = FakeExtractor(), FakeEmbed(), FakeGraph()
+        self.models, self.searching = Models(self.embed, self.extractor), self.embed
+        self.pipeline = Pipeline(parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once)
+
+
+@dataclass
+class Bench:
+    """A platform with fake parts, on a database."""
+
+    work: Lanework
+    documents: Documents
+    ontologies: Ontologies
+    extractor: FakeExtractor
+    embed: FakeEmbed
+
+
+def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **settings: Any) -> Bench:
+    work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
+    work.lane("interactive", max_slots=4, poll_interval_ms=100)
+    extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
+    pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
+    job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
+    documents = Documents(
+        work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000
+    )
+    ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
+    prepare(work)
+    return Bench(work, documents, ontologies, extractor, embed)

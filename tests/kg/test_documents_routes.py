@@ -1,0 +1,172 @@
+"""Documents and ontologies over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from lanework.testing import adrain
+from tests.kg.fakes import Parts
+from tests.kg.house import House, open_house
+
+TEXT = "Lanes have Slots.\n\nWorkers take Jobs."
+
+
+@pytest.fixture
+def docs(database: str) -> Iterator[House]:
+    with open_house(database, parts=Parts(), document_limit=20_000) as house, psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
+        yield house
+
+
+def put(house: House, role: str = "contributor", text: str = TEXT, **more: Any) -> Any:
+    return house.ask(role, "POST", "/ingest", json={"text": text, "ontology": "manual", **more})
+
+
+def limited(house: House, role: str, scope: str, *permissions: str) -> None:
+    """A role whose permissions reach this far, and a user who has it."""
+    house.act(house.access.set_role(role, None, [(one, scope) for one in permissions], by="test"))
+    house.act(house.access.add_user(role, None, [role], by="test"))
+    house.tokens[role] = house.act(house.access.create_token(role, "test", by="test")).secret
+
+
+def test_from_text_to_done(docs: House) -> None:
+    taken = put(docs, name="lanes.txt")
+    assert taken.status_code == 202, taken.text
+    document = taken.json()["document"]
+    assert taken.headers["location"] == f"/documents/{document['id']}" and taken.json()["job"] == document["job_id"]
+    assert (document["processing_status"], document["name"], document["owner"]) == ("estimating", "lanes.txt", "contributor")
+    docs.act(adrain(docs.work))
+    shown = docs.ask("read_only", "GET", f"/documents/{document['id']}").json()
+    assert (shown["processing_status"], shown["chunks_done"]) == ("completed", 2)
+    assert docs.ask("read_only", "GET", f"/documents/{document['id']}/text").text == TEXT
+    assert docs.ask("read_only", "GET", f"/documents/{document['id']}/text?start=6&finish=10").text == "have"
+    again = put(docs)
+    assert again.status_code == 200 and again.json()["existing"] and again.json()["document"]["id"] == document["id"]
+    assert docs.ask("contributor", "POST", f"/documents/{document['id']}/retry").status_code == 409
+
+
+def test_a_form_and_bare_bytes(docs: House) -> None:
+    form = docs.ask(
+        "contributor",
+        "POST",
+        "/ingest",
+        files={"file": ("../../a.md", b"# One\n\ntext")},
+        data={"ontology": "manual", "force": "false"},
+    )
+    assert form.status_code == 202, form.text
+    assert (form.json()["document"]["name"], form.json()["document"]["media_type"]) == ("a.md", "text/markdown")
+    bare = docs.ask(
+        "contributor", "POST", "/ingest?ontology=manual&name=b.html", content=b"<p>Two</p>", headers={"Content-Type": "text/html"}
+    )
+    assert bare.status_code == 202, bare.text
+    assert bare.json()["document"]["media_type"] == "text/html"
+    assert [one["name"] for one in docs.ask("read_only", "GET", "/documents").json()["documents"]] == ["b.html", "a.md"]
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "says"),
+    [
+        ({"json": {}}, 422, "a text or a url"),
+        ({"json": {"text": "a", "url": "http://x.org"}}, 422, "one of the two"),
+        ({"json": {"text": ""}}, 422, "empty"),
+        ({"json": {"text": "a", "colour": "red"}}, 422, "colour"),
+        ({"json": {"text": "a", "ontology": "a/b"}}, 422, "ontology"),
+        ({"json": {"text": "a\0"}}, 422, "NUL"),
+        ({"json": {"url": "http://127.0.0.1/x"}}, 422, "127.0.0.1"),
+        ({"json": {"url": "file:///etc/passwd"}}, 422, "http"),
+        ({"files": {"other": ("a", b"b")}}, 422, "file"),
+        ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 422, "no JSON"),
+        ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422, "form"),
+        ({"content": b"\x89PNG\r\n\x1a\n\0\0", "headers": {"Content-Type": "image/png"}}, 415, "image/png"),
+        ({"json": {"text": "x" * 20_001}}, 422, "20,001 bytes"),
+        ({"content": b"x" * 100_000, "headers": {"Content-Type": "text/plain"}}, 413, "larger than"),
+    ],
+)
+def test_what_cannot_be_taken_is_said(docs: House, more: dict[str, Any], status: int, says: str) -> None:
+    answer = docs.ask("contributor", "POST", "/ingest", **more)
+    assert answer.status_code == status, answer.text
+    assert says in answer.json()["detail"]
+    assert docs.ask("read_only", "GET", "/documents").json() == {"documents": [], "next": None}
+
+
+def test_an_estimate_only_tells(docs: House) -> None:
+    told = put(docs, estimate=True)
+    assert told.status_code == 200 and told.json()["estimate"]["items"] == 2
+    assert docs.ask("read_only", "GET", "/documents").json()["documents"] == []
+
+
+def test_the_same_key_gets_the_same_answer(docs: House) -> None:
+    def send(text: str) -> Any:
+        return docs.ask(
+            "contributor", "POST", "/ingest", files={"file": ("a.txt", text.encode())}, data={"force": "true"},
+            headers={"Idempotency-Key": "k"},
+        )  # fmt: skip
+
+    first, second = send("One."), send("One.")  # with another boundary each
+    assert first.status_code == second.status_code == 202 and first.json() == second.json()
+    assert second.headers["idempotency-replayed"] == "true"
+    assert send("Two.").status_code == 409
+    assert docs.ask("read_only", "GET", "/documents").json()["documents"][0]["version"] == 1
+
+
+def test_outside_of_a_scope_nothing_is_found(docs: House) -> None:
+    limited(docs, "mine", "own", "documents:read", "documents:write")
+    limited(docs, "manual_only", "ontology:manual", "documents:read", "documents:write")
+    theirs = put(docs).json()["document"]["id"]
+    other = put(docs, text="Other.", ontology="secret").json()["document"]["id"]
+    own = put(docs, "mine", "My own.").json()["document"]["id"]
+    seen = {
+        role: [one["id"] for one in docs.ask(role, "GET", "/documents").json()["documents"]] for role in ("mine", "manual_only")
+    }
+    assert seen == {"mine": [own], "manual_only": [own, theirs]}
+    for role, hidden in (("mine", theirs), ("mine", other), ("manual_only", other)):
+        for method, path in (("GET", ""), ("GET", "/text"), ("DELETE", ""), ("POST", "/retry")):
+            assert docs.ask(role, method, f"/documents/{hidden}{path}").status_code == 404, (role, method, path)
+    assert put(docs, "manual_only", "More.", ontology="secret").status_code == 403
+    assert put(docs, "mine").status_code == 409  # not his, and not told which
+    assert [one["name"] for one in docs.ask("mine", "GET", "/ontologies").json()] == ["manual"]
+    assert docs.ask("manual_only", "GET", "/ontologies/secret").status_code == 404
+    assert docs.ask("mine", "PATCH", "/ontologies/secret", json={"state": "frozen"}).status_code == 404
+    assert docs.ask("read_only", "DELETE", f"/documents/{own}").status_code == 403
+
+
+def test_deleting(docs: House) -> None:
+    id = put(docs).json()["document"]["id"]
+    docs.act(adrain(docs.work))
+    assert docs.ask("contributor", "DELETE", f"/documents/{id}").status_code == 204
+    assert docs.ask("contributor", "GET", f"/documents/{id}").status_code == 404
+    assert docs.ask("contributor", "DELETE", f"/documents/{id}").status_code == 404
+
+
+def test_ontologies(docs: House) -> None:
+    made = docs.ask("contributor", "POST", "/ontologies", json={"name": "manual", "description": "of it"})
+    assert made.status_code == 201 and made.json()["state"] == "active"
+    assert docs.ask("contributor", "POST", "/ontologies", json={"name": "manual"}).status_code == 409
+    put(docs)
+    frozen = docs.ask("contributor", "PATCH", "/ontologies/manual", json={"state": "frozen"})
+    assert (frozen.json()["state"], frozen.json()["documents"]) == ("frozen", 1)
+    refused = put(docs, text="More.")
+    assert refused.status_code == 409 and "frozen" in refused.json()["detail"]
+    assert docs.ask("contributor", "DELETE", "/ontologies/manual").status_code == 204
+    assert docs.ask("read_only", "GET", "/documents").json()["documents"] == []
+
+
+def test_pages_and_filters(docs: House) -> None:
+    ids = [put(docs, text=f"Text {n}.", ontology=f"o{n % 2}").json()["document"]["id"] for n in range(5)]
+    page = docs.ask("read_only", "GET", "/documents?limit=2").json()
+    assert [one["id"] for one in page["documents"]] == ids[:2:-1]
+    page = docs.ask("read_only", "GET", f"/documents?limit=5&before={page['next']}").json()
+    assert [one["id"] for one in page["documents"]] == ids[2::-1] and page["next"] is None
+    assert len(docs.ask("read_only", "GET", "/documents?ontology=o1").json()["documents"]) == 2
+    assert len(docs.ask("read_only", "GET", "/documents?status=completed&status=failed").json()["documents"]) == 0
+    assert docs.ask("read_only", "GET", "/documents?status=strange").status_code == 422
+
+
+def test_submits_have_a_limit(database: str) -> None:
+    with open_house(database, parts=Parts(), submits_per_minute=10) as house:
+        answers = [put(house, text=f"Text {n}.").status_code for n in range(5)]
+    assert 429 in answers and answers[0] == 202

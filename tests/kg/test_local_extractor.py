@@ -1,0 +1,232 @@
+"""Extraction by grammar: what is found, where exactly, and what hostile text costs."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kg.errors import ModelFiles
+from kg.local import english
+from kg.local.cleaning import PART, parts, prose, squeezed
+from kg.local.extractor import LocalExtractor
+from kg.local.files import locate
+from kg.local.relations import MOST_IN_SENTENCE
+from kg.parts import Concept, Extraction, Extractor
+from tests.kg.local_models import local_extractor
+
+PERSON = (
+    "Willi Schneider (born 13 March 1963 in Mediaș, Transylvania) is a German skeleton racer who competed from 1992 to 2002."
+    " Schneider won a gold medal in Calgary. He lives in Winterberg."
+)
+
+
+def extract(text: str) -> Extraction:
+    found = asyncio.run(local_extractor().extract(text))
+    keys = {one.key for one in found.concepts}
+    for one in found.instances:
+        assert text[one.start : one.start + len(one.quote)] == one.quote
+        assert one.quote.strip()
+        assert one.concept_key in keys
+    for related in found.relationships:
+        assert {related.from_key, related.to_key} <= keys
+        assert related.from_key != related.to_key
+        assert 0 < related.confidence <= 1
+        assert english_type(related.type)
+    return found
+
+
+def english_type(type: str) -> bool:
+    return type[0].isalpha() and type.isascii() and type.upper() == type and len(type) <= 100 and type.replace("_", "").isalnum()
+
+
+def labels(found: Extraction) -> dict[str, Concept]:
+    return {one.label: one for one in found.concepts}
+
+
+def stated(found: Extraction, tier: str = "precise") -> set[tuple[str, str, str]]:
+    name = {one.key: one.label for one in found.concepts}
+    return {(name[one.from_key], one.type, name[one.to_key]) for one in found.relationships if one.tier == tier}
+
+
+def test_it_is_an_extractor() -> None:
+    assert isinstance(local_extractor(), Extractor)
+    low, high = local_extractor().expect(PERSON)
+    used = extract(PERSON).usage
+    assert low.tokens_in <= used.tokens_in <= high.tokens_in
+    assert used.cost == high.cost == 0
+
+
+def test_a_person() -> None:
+    found = extract(PERSON)
+    known = labels(found)
+    assert known["Willi Schneider"].type == "person"
+    assert known["Transylvania"].type == "place"
+    assert known["skeleton racer"].type == "concept"
+    assert known["13 March 1963"].type == "date"
+    assert {"1992", "2002"} <= set(known)  # two days, not one span
+    assert "Schneider" not in known  # one person bears the name here
+    assert {
+        ("Willi Schneider", "BORN_IN", "Mediaș"),
+        ("Willi Schneider", "IS_A", "skeleton racer"),
+        ("Willi Schneider", "FROM", "German"),
+        ("Mediaș", "LOCATED_IN", "Transylvania"),
+        ("Willi Schneider", "LIVE_IN", "Winterberg"),  # he
+    } <= stated(found)
+
+
+def test_technical_text() -> None:
+    found = extract(
+        "Databases use indexes. The worker does not use a lock. PostgreSQL is a database. The plan consists of two steps."
+    )
+    assert {
+        ("database", "USES", "indexes"),
+        ("worker", "NOT_USES", "lock"),
+        ("PostgreSQL", "IS_A", "database"),
+        ("plan", "COMPOSED_OF", "steps"),
+    } <= stated(found)
+
+
+def test_passive_and_possessive() -> None:
+    found = extract("Lanework was written by Maria Keller. The company's engineers reviewed the code.")
+    assert ("Lanework", "WRITTEN_BY", "Maria Keller") in stated(found)
+    assert ("company", "HAS", "engineers") in stated(found)
+
+
+def test_an_acronym_that_is_explained_is_one_concept_with_its_name() -> None:
+    found = extract("The World Health Organization (WHO) was founded in 1948. WHO has offices in Geneva.")
+    known = labels(found)
+    assert known["World Health Organization"].search_terms == ("WHO",)
+    assert "WHO" not in known
+    quotes = [one.quote for one in found.instances if one.concept_key == known["World Health Organization"].key]
+    assert quotes == ["World Health Organization", "WHO", "WHO"]
+
+
+def test_a_surname_with_two_bearers_stays_alone() -> None:
+    found = extract("Anna Keller met Peter Keller in Berlin. Later Keller went to Paris.")
+    assert {"Anna Keller", "Peter Keller", "Keller"} <= set(labels(found))
+
+
+def test_neighbours_are_weak_and_never_doubled() -> None:
+    found = extract("In Vienna, Anna Keller saw Peter Huber.")
+    assert all(one.type == "RELATED_TO" and one.direction == "both" for one in found.relationships if one.tier == "weak")
+    pairs = [frozenset((one.from_key, one.to_key)) for one in found.relationships if one.tier == "weak"]
+    assert len(pairs) == len(set(pairs))
+    assert not set(pairs) & {frozenset((one.from_key, one.to_key)) for one in found.relationships if one.tier == "precise"}
+
+
+def test_pronouns_determiners_and_bare_numbers_are_no_concepts() -> None:
+    known = {
+        label.casefold()
+        for label in labels(extract("It has seven of them. They took the first one, 42, and this. Everyone saw her."))
+    }
+    assert not known & {"it", "them", "they", "this", "her", "42", "seven", "one", "the", "everyone"}
+
+
+def test_code_and_markup_are_not_read() -> None:
+    text = (
+        "# The **Worker**\n\nThe worker runs `jobs`.\n\n```python\nimport Elephants\nJohn = London()\n```\n\n    Paris = 1\n\n"
+        "See [the manual](https://example.org/Madrid) <!-- Rome --> and <b class='Oslo'>Anna Keller</b>.\n"
+    )
+    known = set(labels(extract(text)))
+    assert "Anna Keller" in known
+    for hidden in ("Elephants", "John", "London", "Paris", "Madrid", "Rome", "Oslo"):
+        assert not any(hidden in label for label in known)
+
+
+def test_no_sentence_goes_over_an_empty_line() -> None:
+    found = extract("Anna Keller\n\nBerlin")
+    assert not found.relationships
+
+
+def test_the_same_answer_every_time_and_in_every_process() -> None:
+    text = PERSON + " The World Health Organization (WHO) is in Geneva."
+    before = extract(text)
+    extract("Something else about Paris and Rome. " * 20)
+    assert extract(text) == before
+    code = f"import asyncio; from kg.local.extractor import LocalExtractor; print(asyncio.run(LocalExtractor().extract({text!r})))"
+    environment = {**os.environ, "PYTHONHASHSEED": "77"}
+    other = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True, timeout=100)
+    assert other.stdout.strip() == str(before)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\n", "```\ncode", "\x00\x01", "....", "é̂́" * 50, "🙂" * 100, "\ud800 lone"])
+def test_text_that_says_nothing(text: str) -> None:
+    extract(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "and Paris " * 650,
+        "(" * 8000,
+        "a" * 20_000,
+        ("Paris, " * 900) + ".",
+        "“Title " * 500,
+        "He said that " * 400,
+        "http://" * 1500,
+        "1990 to " * 400,
+    ],
+    ids=["no end", "brackets", "one word", "a list", "quotes", "nested", "addresses", "years"],
+)
+def test_hostile_text_costs_what_its_length_costs(text: str) -> None:
+    """A part is parsed in one go, and a sentence has so many mentions that are looked at; both are bounded."""
+    found = extract(text)
+    longest = len(text) // PART + 2
+    assert len(found.relationships) <= longest * PART // 2 * MOST_IN_SENTENCE
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="ab`~*_#<>-!|[]()\n \t.&;\\/:=é\u200b", max_size=200))
+def test_cleaning_moves_nothing(text: str) -> None:
+    cleaned = prose(text)
+    assert len(cleaned) == len(text)
+    assert all(after in (before, " ") for before, after in zip(text, cleaned, strict=True))
+    assert "".join(part for _, part in parts(cleaned)) == cleaned
+    shown, places = squeezed(cleaned)
+    assert len(shown) == len(places)
+    assert places == sorted(set(places))
+    assert all(cleaned[place] == letter for letter, place in zip(shown, places, strict=True) if not letter.isspace())
+
+
+@pytest.mark.parametrize("unit", ["<!--", "| ", "[", "<a ", "```\n", "    x\n", "_a", "- ", "&a", "\n", "http://", "- - -", "# "])
+def test_cleaning_is_linear(unit: str) -> None:
+    """Quadratic, these characters would take minutes: the test's time limit is the assertion."""
+    text = unit * (200_000 // len(unit))
+    assert len(prose(text)) == len(text)
+
+
+def test_parts_are_cut_where_a_reader_would_pause() -> None:
+    text = ("A sentence of some words. " * 40 + "\n\n") * 20
+    pieces = list(parts(text))
+    assert all(len(piece) <= PART for _, piece in pieces)
+    assert all(piece.endswith("\n\n") for _, piece in pieces[:-1])
+    assert [start for start, _ in pieces] == [sum(len(piece) for _, piece in pieces[:n]) for n in range(len(pieces))]
+
+
+def test_mentions_of_one_thing_in_two_parts_are_one_concept() -> None:
+    filler = "The weather was fine and nothing else happened on that day. " * 120
+    found = extract(f"Anna Keller lives in Berlin.\n\n{filler}\n\nAnna Keller moved to Paris.")
+    keller = labels(found)["Anna Keller"]
+    assert [one.quote for one in found.instances if one.concept_key == keller.key] == ["Anna Keller", "Anna Keller"]
+    assert {("Anna Keller", "LIVE_IN", "Berlin"), ("Anna Keller", "MOVE_TO", "Paris")} <= stated(found)
+
+
+def test_changed_files_of_the_parser_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    real = locate(english.DISTRIBUTION, english.FOLDER)
+    for name in english.FILES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).symlink_to(real / name)
+    monkeypatch.setattr(english, "locate", lambda distribution, path: tmp_path)
+    (tmp_path / "ner" / "cfg").unlink()
+    with pytest.raises(ModelFiles, match="cannot read the model file"):
+        LocalExtractor().load()
+    (tmp_path / "ner" / "cfg").write_bytes((real / "ner" / "cfg").read_bytes() + b" ")
+    with pytest.raises(ModelFiles, match="is not the file that was tested"):
+        LocalExtractor().load()
