@@ -8,6 +8,7 @@ import contextlib
 import random
 import socket
 import time
+import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import ContextVar, Token
@@ -219,7 +220,7 @@ class AppSource:
 
     def __init__(self, app: Lanework) -> None:
         self._app = app
-        self.who: object = id(app)
+        self.who: object = weakref.ref(app)  # its id would be another one's when it is gone
         self._pool: PermitPool | None = None
 
     def take(self, asked: Asked, wait: float) -> Given:

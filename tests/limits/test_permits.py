@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import itertools
 import subprocess
 import sys
 import threading
@@ -14,7 +16,7 @@ import pytest
 
 from lanework import Lanework
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy, PermitLost, PermitOrder
-from lanework.permits import Hold
+from lanework.permits import AppSource, Hold
 from tests.limits.conftest import FAST
 from tests.sql.engine import Engine
 
@@ -274,6 +276,18 @@ def test_a_killed_process_without_a_worker(database: str) -> None:
             process.kill()
         with app.permit("gpu", wait=60):
             pass
+
+
+def test_what_an_application_that_is_gone_has_held_is_nobody_elses() -> None:
+    """An application may be made where another one was: in the same place of memory."""
+    held = []
+    for _ in range(20):
+        app = Lanework("host=/nowhere/at/all dbname=x")
+        assert AppSource(app).who == AppSource(app).who
+        held.append(AppSource(app).who)
+        del app
+        gc.collect()
+    assert all(one != other for one, other in itertools.combinations(held, 2))
 
 
 def test_bounds_are_named(app: Lanework) -> None:
