@@ -18,7 +18,7 @@ from tests.pace import bound
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-TARGETS = {"help", "demo", "test", "check", "bench", "chaos", "clean"}
+TARGETS = {"help", "demo", "tour", "test", "check", "bench", "chaos", "clean"}
 IMPORT_LIMIT_S = 0.3
 
 

@@ -67,8 +67,10 @@ class Writer:
         """One source that is the whole of it, and a passage per paragraph."""
         of = self.ontology(ontology)
         document = self.one(
-            "insert into kg.documents (ontology_id, hash, name, title, media_type, size)"
-            " values (%s, sha256(%s::bytea), %s, %s, 'text/plain', 1) returning id", of, f"{ontology} {name}", name, name.title(),
+            "with blob as (insert into kg.blobs (hash, data) values (sha256(%s::bytea), '') on conflict do nothing)"
+            " insert into kg.documents (ontology_id, hash, name, title, media_type, size)"
+            " values (%s, sha256(%s::bytea), %s, %s, 'text/plain', 1) returning id",
+            f"{ontology} {name}", of, f"{ontology} {name}", name, name.title(),
         )  # fmt: skip
         source = self.one(
             "insert into kg.sources (document_id, hash, ordinal, start, own, finish, text)"

@@ -101,6 +101,7 @@ async def space(conn: Conn) -> int:
 
 async def add_document(conn: Conn, into: int, document: Document) -> tuple[int, list[int]]:
     """The document and its sources, which say nothing yet."""
+    await conn.execute("insert into kg.blobs (hash, data) values (%s, '') on conflict do nothing", [document.hash])
     cursor = await conn.execute(
         "insert into kg.documents (ontology_id, hash, name, media_type, size) values (%s, %s, %s, 'text/plain', 1) returning id",
         [into, document.hash, document.name],
