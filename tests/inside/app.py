@@ -670,8 +670,13 @@ def many_children(ctx: Context, n: int) -> int:
     return len(ctx.submit_children("k", leaf, [{"n": 0}] * n))
 
 
+def later(job: Any) -> Any:
+    """It cannot have ended before somebody waits for it."""
+    return job.options(run_at=timedelta(hours=1))
+
+
 def waits(ctx: Context, same_lane: bool) -> int:
-    job = leaf_here if same_lane else leaf
+    job = later(leaf_here) if same_lane else leaf
     return int(job.submit(5).result(timeout=90))
 
 
@@ -681,7 +686,7 @@ app.job("waits_process", lane="inside", executor="process", max_tries=1)(waits)
 
 @app.job(lane="inside", max_tries=1)
 async def waits_async(ctx: Context, same_lane: bool) -> int:
-    job = leaf_here if same_lane else leaf
+    job = later(leaf_here) if same_lane else leaf
     return int(await (await job.asubmit(5)).aresult(timeout=90))
 
 
