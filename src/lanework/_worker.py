@@ -25,6 +25,11 @@ async def main(arguments: dict[str, Any]) -> None:
     await worker.run()
 
 
+def calm_collector() -> None:
+    gc.freeze()  # what is loaded now stays: the collector need not look at it again
+    gc.set_threshold(20_000, 20, 50)  # thousands of short-lived tasks a second would start it all the time
+
+
 def runner() -> asyncio.Runner:
     """uvloop's loop where it is installed (`lanework[fast]`)."""
     with contextlib.suppress(ImportError):
@@ -35,8 +40,7 @@ def runner() -> asyncio.Runner:
 
 
 if __name__ == "__main__":
-    gc.freeze()  # what is loaded now stays: the collector need not look at it again
-    gc.set_threshold(20_000, 20, 50)  # thousands of short-lived tasks a second would start it all the time
+    calm_collector()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         runner().run(main(json.loads(sys.argv[1])))  # never closed: that would wait for bodies that do not end

@@ -21,6 +21,7 @@ from kg.local.floor import memory
 from kg.models.models import Models
 from kg.parts import Embed, Extractor
 from lanework import Lanework
+from lanework._worker import runner
 from lanework.bench.home import say
 from lanework.bench.report import Limit, Line, Section
 
@@ -28,8 +29,8 @@ DOCUMENTS, CHARACTERS = 6, 12_000
 
 
 def measure(bench: Bench) -> list[Section]:
-    with bench.server.fresh() as dsn:
-        floor, through = asyncio.run(_both(dsn))
+    with bench.server.fresh() as dsn, runner() as loop:
+        floor, through = loop.run(_both(dsn))
     return [
         Section(
             f"Local models, {DOCUMENTS} documents of {CHARACTERS:,} characters, one worker process",

@@ -27,13 +27,14 @@ from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.parts import Embedded, Parsed
 from lanework import Lanework
+from lanework._worker import calm_collector, runner
 from lanework.bench import install
 from lanework.bench.home import say
 from lanework.bench.report import Limit, Line, Section
 
 DOCUMENTS, CHUNKS, SECONDS, ALLOWED = 40, 5, 0.2, 8
 #: Documents at a time: while the last chunks of one are read, others begin.
-SLOTS = 8
+SLOTS = 16
 LIGHTRAG = ["lightrag-hku>=1.5,<2", "numpy>=2,<3"]
 DRIVERS = Path(__file__).parents[1] / "peers"
 
@@ -58,7 +59,9 @@ async def plain(data: bytes, media_type: str, name: str) -> Parsed:
 
 def measure(bench: Bench) -> list[Section]:
     with bench.server.fresh() as dsn, _provider() as port:
-        wall = asyncio.run(_ingest(dsn, port))
+        calm_collector()  # as in a worker process
+        with runner() as loop:
+            wall = loop.run(_ingest(dsn, port))
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/") as answer:
             counted = json.loads(answer.read())
     calls, span = DOCUMENTS * CHUNKS, counted["last"] - counted["first"]
@@ -90,6 +93,7 @@ async def _ingest(dsn: str, port: int) -> float:
         job = ingestion.declare(work, lambda: pipeline)
         documents = Documents(work, job, lambda: pipeline, sniff=lambda *_: "text/plain", size_limit=10_000_000)
         await asyncio.to_thread(prepare, work)
+        await models.load()  # as a worker does before its first job
         say("ingesting")
         async with work.worker():
             began = time.monotonic()
