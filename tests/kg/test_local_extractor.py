@@ -133,10 +133,11 @@ def test_code_and_markup_are_not_read() -> None:
     text = (
         "# The **Worker**\n\nThe worker runs `jobs`.\n\n```python\nimport Elephants\nJohn = London()\n```\n\n    Paris = 1\n\n"
         "See [the manual](https://example.org/Madrid) <!-- Rome --> and <b class='Oslo'>Anna Keller</b>.\n"
+        "It stands in `Lisbon/cities.py::Vienna`.\n"
     )
     known = set(labels(extract(text)))
     assert "Anna Keller" in known
-    for hidden in ("Elephants", "John", "London", "Paris", "Madrid", "Rome", "Oslo"):
+    for hidden in ("Elephants", "John", "London", "Paris", "Madrid", "Rome", "Oslo", "Lisbon", "Vienna"):
         assert not any(hidden in label for label in known)
 
 
@@ -195,7 +196,9 @@ def test_cleaning_moves_nothing(text: str) -> None:
     assert all(cleaned[place] == letter for letter, place in zip(shown, places, strict=True) if not letter.isspace())
 
 
-@pytest.mark.parametrize("unit", ["<!--", "| ", "[", "<a ", "```\n", "    x\n", "_a", "- ", "&a", "\n", "http://", "- - -", "# "])
+@pytest.mark.parametrize(
+    "unit", ["<!--", "| ", "[", "<a ", "```\n", "    x\n", "_a", "- ", "&a", "\n", "http://", "- - -", "# ", "`/", "`a/."]
+)
 def test_cleaning_is_linear(unit: str) -> None:
     """Quadratic, these characters would take minutes: the test's time limit is the assertion."""
     text = unit * (200_000 // len(unit))

@@ -16,6 +16,9 @@ _MARKUP = (
     re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>"),
     re.compile(r"(?<=\])\([^()\s]{1,500}\)"),  # the address of a link; its words stay
     re.compile(r"\b(?:https?|ftp|mailto|file)://?[^\s<>\"')\]]{1,2000}"),
+    re.compile(
+        r"`[^`\s]{0,200}(?:::|/[^`\s]{0,200}\.)[^`\s]{0,200}`"
+    ),  # where code stands: a path, a test; a name of something stays
     re.compile(r"&[a-zA-Z]{2,10};|&#\d{1,7};"),
     re.compile(r"^[ \t]{0,3}#{1,6}(?=\s)|^[ \t]{0,6}(?:[*+-]|\d{1,3}[.)])(?=\s)|^[ \t]{0,3}>+", re.MULTILINE),
     re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|[`|\\]|!?\[(?=[^\]\n]{0,300}\])|(?<=\w)\]"),
