@@ -6,6 +6,7 @@ import pytest
 
 from kg._store.schema import prepare
 from lanework import Lanework
+from tests.kg.graphs import make_platform
 from tests.kg.house import House, open_house
 from tests.kg.provider import Provider, started
 from tests.servers import Databases
@@ -40,3 +41,9 @@ def provider(_provider: Provider) -> Provider:
     """A model provider in a process of its own, as new."""
     _provider.reset()
     return _provider
+
+
+@pytest.fixture
+def platform(database: str) -> str:
+    make_platform(database)
+    return database

@@ -15,7 +15,7 @@ from kg.errors import SourceGone
 from kg.graph import writing
 from lanework import Lanework
 from lanework.errors import DatabaseUnavailable
-from tests.kg.graphs import Conn, Document, Library, Words, add_document, dump, extraction, library, make_platform
+from tests.kg.graphs import Conn, Document, Library, Words, add_document, dump, extraction, library
 
 LABELS = [
     "World Health Organization", "WHO", "Mortal Kombat", "Mortal Kombat II", "Graph Database", "graph data base", "John Smith",
@@ -129,12 +129,6 @@ async def _crowded(dsn: str, *, seed: int, deletes: bool, cuts: int = CUTS) -> N
         for part in one:
             assert one[part] == other[part], part
     await work.aclose()
-
-
-@pytest.fixture
-def platform(database: str) -> str:
-    make_platform(database)
-    return database
 
 
 @pytest.mark.parametrize("deletes", [False, True], ids=["stores", "deletes meanwhile"])

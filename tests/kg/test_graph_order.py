@@ -17,7 +17,7 @@ from kg.graph.clusters import Node, Tie, clusters
 from kg.graph.deciding import Decisions
 from kg.graph.likeness import Named, form
 from lanework import Lanework
-from tests.kg.graphs import Document, dump, extraction, library, make_platform
+from tests.kg.graphs import Document, dump, extraction, library
 
 LABELS = (
     "World Health Organization", "WHO", "W.H.O.", "world health organisation", "Mortal Kombat", "Mortal Kombat II",
@@ -74,12 +74,6 @@ async def _in_some_order(dsn: str, written: Sequence[Document], steps: Sequence[
         for part in one:
             assert one[part] == other[part], part
     await work.aclose()
-
-
-@pytest.fixture
-def platform(database: str) -> str:
-    make_platform(database)
-    return database
 
 
 def _order(platform: str, texts: Any, steps: Any) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from kg.errors import ModelTruncated
-from kg.models.openai import OpenAIChat, OpenAIClient, OpenAIEmbed
+from kg.models.clients import OpenAIClient
+from kg.models.openai import OpenAIChat, OpenAIEmbed
 from kg.models.prices import Price
 from kg.models.shape import problems
 from kg.parts import Message

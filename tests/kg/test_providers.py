@@ -22,10 +22,11 @@ from kg.errors import (
     ModelThrottled,
     ModelTruncated,
 )
-from kg.models.anthropic import AnthropicChat, AnthropicClient
+from kg.models.anthropic import AnthropicChat
 from kg.models.calling import Call
+from kg.models.clients import AnthropicClient, OpenAIClient
 from kg.models.failing import meaning
-from kg.models.openai import OpenAIChat, OpenAIClient, OpenAIEmbed, batches
+from kg.models.openai import OpenAIChat, OpenAIEmbed, batches
 from kg.models.prices import Prices
 from kg.parts import Chat, Embed, Embedded, Message, Usage
 from lanework.errors import ConfigError

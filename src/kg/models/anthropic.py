@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kg.errors import ModelGarbled, ModelRefusal, ModelRejected, ModelTruncated
 from kg.models.calling import Call, Calls, Got
-from kg.models.loops import PerLoop
+from kg.models.clients import AnthropicClient
 from kg.models.openai import with_schema
 from kg.models.prices import Price
 from kg.models.tokens import likely, most
@@ -19,32 +17,6 @@ from kg.parts import Answer, Message
 #: How JSON is asked for, the strictest way first. A model that refuses a way is asked in the next.
 FORMATS = ("json_schema", "tool", "plain")
 TOOL = "answer"
-
-
-class AnthropicClient:
-    """A client for each event loop."""
-
-    def __init__(self, url: str, key: str, timeout: float) -> None:
-        self._url, self._key, self._timeout = url, key, timeout
-        self._clients: PerLoop[Any] = PerLoop(self._make)
-
-    def _make(self) -> Any:
-        import anthropic  # noqa: PLC0415 - an extra
-
-        return anthropic.AsyncAnthropic(
-            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
-        )
-
-    async def load(self) -> None:
-        """The import takes a second: not on the loop, and not in the first call."""
-        await asyncio.to_thread(importlib.import_module, "anthropic")
-
-    def get(self) -> Any:
-        return self._clients.get()
-
-    async def close(self) -> None:
-        if (client := self._clients.pop()) is not None:
-            await client.close()
 
 
 class AnthropicChat:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import importlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kg.errors import ModelAway, ModelGarbled, ModelRefusal, ModelRejected, ModelTruncated
 from kg.models.calling import Call, Calls, Got
-from kg.models.loops import PerLoop
+from kg.models.clients import OpenAIClient
 from kg.models.prices import Price
 from kg.models.tokens import likely, most
 from kg.models.vectors import check_vectors, unit
@@ -25,33 +23,6 @@ DIMENSIONS = {
 }  # fmt: skip
 TEXTS_AT_ONCE = 128
 TOKENS_AT_ONCE = 100_000
-
-
-class OpenAIClient:
-    """A client for each event loop."""
-
-    def __init__(self, url: str, key: str, timeout: float) -> None:
-        self._url, self._key, self._timeout = url, key, timeout
-        self._clients: PerLoop[Any] = PerLoop(self._make)
-
-    def _make(self) -> Any:
-        import openai  # noqa: PLC0415 - an extra
-
-        # a server of one's own needs no key, the client does
-        return openai.AsyncOpenAI(
-            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
-        )  # fmt: skip
-
-    async def load(self) -> None:
-        """The import takes a second: not on the loop, and not in the first call."""
-        await asyncio.to_thread(importlib.import_module, "openai")
-
-    def get(self) -> Any:
-        return self._clients.get()
-
-    async def close(self) -> None:
-        if (client := self._clients.pop()) is not None:
-            await client.close()
 
 
 def with_schema(messages: Sequence[Message], schema: Mapping[str, Any]) -> list[Message]:
