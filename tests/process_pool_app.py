@@ -75,6 +75,13 @@ async def echo_async(ctx: Context, value: Any = None) -> Any:
     return value
 
 
+def _autogroup() -> int | None:
+    """The niceness of our session; None where Linux does not group tasks by session."""
+    file, switch = Path("/proc/self/autogroup"), Path("/proc/sys/kernel/sched_autogroup_enabled")
+    on = file.exists() and switch.exists() and switch.read_text().strip() == "1"
+    return int(file.read_text().split()[-1]) if on else None
+
+
 @app.job
 def who(ctx: Context) -> Any:
     return {
@@ -82,6 +89,7 @@ def who(ctx: Context) -> Any:
         "session": os.getsid(0),
         "group": os.getpgid(0),
         "nice": os.nice(0),
+        "autogroup": _autogroup(),
         "argv": Path("/proc/self/cmdline").read_bytes().decode().split("\0"),
         "environment": dict(os.environ),
         "oom": int(Path("/proc/self/oom_score_adj").read_text()),

@@ -11,6 +11,7 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,9 @@ from types import FrameType
 _PR_SET_PDEATHSIG = 1
 _OOM_STEP = 500
 _OOM_MAX = 1000
+_AUTOGROUP = Path("/proc/self/autogroup")
+_AUTOGROUP_TRIES = 20
+_AUTOGROUP_PAUSE = 0.05
 
 Handler = Callable[[int, FrameType | None], None]
 
@@ -33,9 +37,22 @@ def settle() -> None:
 
 
 def give_way(nice: int) -> None:
-    """What waits for a person or a heartbeat goes before a job that burns a core."""
+    """What waits for a person or a heartbeat goes before a job that burns a core.
+
+    A child has a session of its own, and where Linux groups tasks by session (`sched_autogroup`) a niceness counts
+    inside the session only: there the session is given one too.
+    """
     with suppress(OSError):
         os.nice(nice)
+    for _ in range(_AUTOGROUP_TRIES):
+        try:
+            _AUTOGROUP.write_text(str(nice))
+        except BlockingIOError:  # the kernel takes ten of these a second, from everybody together
+            time.sleep(_AUTOGROUP_PAUSE)
+        except OSError:
+            return
+        else:
+            return
 
 
 def check_parent(pid: int) -> None:
