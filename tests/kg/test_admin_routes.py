@@ -248,6 +248,9 @@ def test_rates(house: House) -> None:
     assert [one["name"] for one in _good(house, "GET", "/rates")] == ["openai"]
     assert _ask(house, "PATCH", "/rates/openai", {"requests": 0}).status_code == 422
     _problem(_ask(house, "GET", "/rates/nothing"), 404, "LW-545")
+    _problem(_ask(house, "PATCH", "/rates/nothing", {}), 404, "LW-545")
+    assert _ask(house, "PATCH", f"/rates/{'a' * 201}", {"requests": 1}).status_code == 422
+    assert _ask(house, "PUT", f"/permits/{'a' * 201}", {"capacity": 1}).status_code == 422
 
 
 def test_budgets(house: House) -> None:

@@ -63,6 +63,7 @@ class GraphML:
         ("node", "label", "string"), ("node", "ontology", "string"), ("node", "type", "string"), ("node", "description", "string"),
         ("node", "search_terms", "string"), ("node", "seen_count", "int"),
         ("edge", "relation", "string"), ("edge", "tier", "string"), ("edge", "confidence", "double"), ("edge", "sources", "int"),
+        ("edge", "both_ways", "boolean"),
     )  # fmt: skip
 
     def begin(self) -> bytes:
@@ -80,9 +81,10 @@ class GraphML:
         return f'<node id="c{one.id}">{data}</node>\n'.encode()
 
     def relation(self, one: Relation) -> bytes:
-        data = self._data(relation=one.type, tier=one.tier, confidence=one.confidence, sources=one.sources)
-        undirected = ' directed="false"' if one.direction == "both" else ""
-        return f'<edge id="r{one.id}" source="c{one.from_id}" target="c{one.to_id}"{undirected}>{data}</edge>\n'.encode()
+        # As data: readers refuse a graph that has edges with a direction and edges without.
+        both = "true" if one.direction == "both" else "false"
+        data = self._data(relation=one.type, tier=one.tier, confidence=one.confidence, sources=one.sources, both_ways=both)
+        return f'<edge id="r{one.id}" source="c{one.from_id}" target="c{one.to_id}">{data}</edge>\n'.encode()
 
     def end(self) -> bytes:
         return b"</graph>\n</graphml>\n"

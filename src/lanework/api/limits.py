@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
+from fastapi import Path
 from pydantic import BaseModel, Field
 
 from lanework.api.fields import Body, Change, given, shown
@@ -16,6 +17,7 @@ from lanework.errors import LimitNotFound
 from lanework.permits import PermitInfo
 from lanework.rates import RateInfo
 
+Name = Annotated[str, Path(min_length=1, max_length=200)]
 Amount = Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
 
 
@@ -71,14 +73,14 @@ class Limits:
         """All permits: how many may be held, how many are."""
         return await self.app.permits.alist()
 
-    async def permit(self, who: Who, name: str) -> PermitInfo:
+    async def permit(self, who: Who, name: Name) -> PermitInfo:
         """One permit, with who holds and who waits. The token of a hold is for who may take it away."""
         found = await self.app.permits.aget(name)
         if who.scope("permits:manage") is not None:
             return found
         return replace(found, holders=tuple(replace(one, token=None) for one in found.holders))
 
-    async def set_permit(self, who: Who, name: str, capacity: Capacity) -> Change:
+    async def set_permit(self, who: Who, name: Name, capacity: Capacity) -> Change:
         """Creates it or changes its capacity. Lowering takes nothing away: who has one keeps it."""
         return shown(await self.app.permits.aset(name, capacity.capacity, by=who.name))
 
@@ -91,18 +93,21 @@ class Limits:
         """All rates."""
         return await self.app.rates.alist()
 
-    async def rate(self, name: str) -> RateInfo:
+    async def rate(self, name: Name) -> RateInfo:
         """One rate."""
         return await self.app.rates.aget(name)
 
-    async def set_rate(self, who: Who, name: str, values: RateValues) -> Change:
-        """Creates or changes a rate."""
-        return shown(await self.app.rates.aset(name, by=who.name, **given(values, "requests", "tokens")))
+    async def set_rate(self, who: Who, name: Name, values: RateValues) -> Change:
+        """Creates or changes a rate; with nothing to change it must be there."""
+        changes = given(values, "requests", "tokens")
+        if not changes:
+            await self.app.rates.aget(name)
+        return shown(await self.app.rates.aset(name, by=who.name, **changes))
 
-    async def pause(self, who: Who, name: str, pause: Pause) -> Paused:
+    async def pause(self, who: Who, name: Name, pause: Pause) -> Paused:
         """Nobody in the cluster gets anything for so long."""
         return Paused(name=name, paused_until=await self.app.rates.apause(name, pause.seconds, by=who.name))
 
-    async def resume(self, who: Who, name: str) -> Resumed:
+    async def resume(self, who: Who, name: Name) -> Resumed:
         """Ends a pause."""
         return Resumed(name=name, resumed=await self.app.rates.aresume(name, by=who.name))
