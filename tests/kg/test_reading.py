@@ -226,6 +226,25 @@ def test_paths_are_those_of_a_search_without_bounds(writer: Writer, dsn: str) ->
         assert len({tuple(stop.id for stop in path.stops) for path in found.paths}) == len(found.paths)
 
 
+def test_no_path_leads_through_a_date(writer: Writer, dsn: str) -> None:
+    for label in ("ferry", "lighthouse", "harbour", "island"):
+        writer.concept("coast", label)
+    writer.concept("coast", "1988", type="date")
+    for one, two in (("ferry", "1988"), ("lighthouse", "1988")):
+        writer.relate(one, "HAS", two, 0.99)
+    for one, two in (("ferry", "harbour"), ("harbour", "island"), ("island", "lighthouse")):
+        writer.relate(one, "HAS", two, 0.5)
+    ids = writer.ids
+
+    async def ask(reader: Reader) -> Any:
+        ends = [("ferry", "lighthouse"), ("ferry", "1988")]
+        return [(await reader.connect(ids[one], ids[two], k=3)).paths for one, two in ends]
+
+    through, to = act(_reading(dsn, ask))
+    assert [[stop.label for stop in path.stops] for path in through] == [["ferry", "harbour", "island", "lighthouse"]]
+    assert [stop.label for stop in to[0].stops] == ["ferry", "1988"]
+
+
 # -- nothing reads all of it
 
 

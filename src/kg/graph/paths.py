@@ -2,6 +2,8 @@
 
 What is read is bounded: the strongest relations of a concept, and so many concepts of a level. Where an end is a hub, what the
 other end has reached is looked up against it directly, so that none of its own many relations is missed for being weak.
+
+No path leads through a date or a quantity: that two things happened in the same year connects half of everything.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from kg.graph.sight import Run
 MOST_PATHS, MOST_HOPS = 20, 6
 PER_CONCEPT = 40
 PER_LEVEL = 256
+NO_BRIDGES = frozenset({"date", "quantity"})
 #: Steps of the search through what was read.
 STEPS = 100_000
 
@@ -70,15 +73,23 @@ class Map:
     """What was read: for each two neighbours the surest relation."""
 
     edges: dict[int, dict[int, Edge]] = field(default_factory=dict)
+    barred: set[int] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
         here, relation, other, outward, *rest = row[:8]
+        if here in self.barred or other in self.barred:
+            return
         ends = (here, other) if outward else (other, here)
         edge = Edge(relation, *ends, *rest)
         for one, two in (ends, ends[::-1]):
             known = self.edges.setdefault(one, {})
             if two not in known or known[two].confidence < edge.confidence:
                 known[two] = edge
+
+    def bar(self, id: int) -> None:
+        self.barred.add(id)
+        for other in self.edges.pop(id, ()):
+            self.edges[other].pop(id, None)
 
     def distances(self, end: int, most: int) -> dict[int, int]:
         found, level = {end: 0}, [end]
@@ -149,6 +160,7 @@ class Search:
         self._which: dict[str, Any] = {"ontologies": ontologies, "tier": wanted.tier, "types": wanted.types}
         self.map = Map()
         self.bounded = False
+        self._bridges: set[int] = set()
 
     async def find(self, start: int, end: int, k: int, most: int) -> list[tuple[int, ...]]:
         sides = [Side(one, {one: 1.0}, [one]) for one in (start, end)]
@@ -165,8 +177,22 @@ class Search:
             last = reach + len(chosen) == most
             await self._expand(chosen, list(sides[chosen[0] is sides[0]].known) if last and len(chosen) == 1 else None)
             await self._close(sides)
-            found = self.map.best(start, end, k, sides[0].depth + sides[1].depth)
+            found = await self.best(start, end, k, sides[0].depth + sides[1].depth)
         return found
+
+    async def best(self, start: int, end: int, k: int, most: int) -> list[tuple[int, ...]]:
+        """Those on a path are looked at, not all that was read: what is no bridge goes from the map, and the next best come."""
+        while True:
+            found = self.map.best(start, end, k, most)
+            inner = {id for path in found for id in path[1:-1]} - self._bridges
+            if not inner:
+                return found
+            kinds = {row[0]: row[3] for row in await self._run(store.get_nodes(sorted(inner)))}
+            for id in inner:
+                if kinds.get(id) in NO_BRIDGES:
+                    self.map.bar(id)
+                else:
+                    self._bridges.add(id)
 
     async def _expand(self, sides: Sequence[Side], meet: Sequence[int] | None) -> None:
         """`meet`: after the last level only what the other side knows is of use."""
@@ -181,7 +207,7 @@ class Search:
                 side = asked[here]
                 if row[8] == PER_CONCEPT:
                     hubs.add(here)
-                if other not in side.known:
+                if other not in side.known and other not in self.map.barred:
                     new = fresh[side.end]
                     new[other] = max(new.get(other, 0.0), side.known[here] * confidence)
 
@@ -194,10 +220,11 @@ class Search:
             side.depth += 1
 
     def _strongest(self, side: Side) -> list[int]:
-        if len(side.level) > PER_LEVEL:
+        open = [id for id in side.level if id not in self.map.barred]
+        if len(open) > PER_LEVEL:
             self.bounded = True
-            return sorted(side.level, key=lambda id: (-side.known[id], id))[:PER_LEVEL]
-        return side.level
+            return sorted(open, key=lambda id: (-side.known[id], id))[:PER_LEVEL]
+        return open
 
     async def _close(self, sides: Sequence[Side]) -> None:
         """What the one side has just reached, against the other end if that is a hub."""
@@ -222,7 +249,7 @@ async def paths(
         async with asyncio.timeout(seconds):
             found = await search.find(start, end, k, most)
     except TimeoutError:
-        found, late = search.map.best(start, end, k, most), True
+        found, late = await search.best(start, end, k, most), True
     return Paths(await _told(run, search.map, found), search.bounded, late)
 
 
