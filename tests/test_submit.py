@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from pydantic import BaseModel
 
-from lanework import Context, IdempotencyConflict, InvalidJob, Job, Lanework, UnknownJobType
+from lanework import Context, Estimate, IdempotencyConflict, InvalidJob, Job, Lanework, UnknownJobType
 from lanework.testing import Clock, drain
 
 
@@ -328,3 +328,31 @@ def test_older_payloads_are_upgraded_and_newer_ones_left_alone(database: str) ->
 
         assert asyncio.run(work()) == "Ada-Lovelace"
         assert (new.get(third.id).status, new.get(third.id).attempt) == ("approved", 0)
+
+
+def test_what_is_internal_is_submitted_by_code_alone(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
+    @app.job(internal=True)
+    def own(ctx: Context, value: int) -> None: ...
+
+    @echo.estimator
+    def estimate(ctx: Context, value: Any) -> Estimate:
+        return Estimate(low=0.0)
+
+    @app.maintenance("tidy", every=3600)
+    def tidy(ctx: Context) -> None: ...
+
+    waiting = own.options(run_at=timedelta(hours=1)).submit(1)
+    stored, task = count(db), {"task": "tidy", "fence": 1}
+    for name, arguments in (
+        ("own", {"value": 2}),
+        ("echo:estimate", {"value": 1}),
+        ("tidy:maintenance", task),
+    ):
+        with pytest.raises(InvalidJob, match="the application's own"):
+            app.submit_json(name, arguments)
+        with pytest.raises(InvalidJob, match="the application's own"):
+            app.schedules.create("nightly", name, payload=arguments, cron="0 3 * * *")
+    with pytest.raises(InvalidJob, match="the application's own"):
+        app.edit(waiting.id, {"value": 2})
+    assert (count(db), waiting.info().payload) == (stored, {"value": 1})
+    app.schedules.create("nightly", own, payload={"value": 3}, cron="0 3 * * *")

@@ -43,6 +43,7 @@ class Declaration(TypedDict, total=False):
     four_eyes: bool
     permits: Sequence[str] | Mapping[str, int]
     rate: str | None
+    internal: bool
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -83,6 +84,8 @@ class JobSpec:
     approval_expiry: float | None = None
     #: Whoever approves a job must be another than its owner, and than who has edited it.
     four_eyes: bool = False
+    #: Submitted by the application's code alone: not by name, so not over HTTP, by a command or by a schedule.
+    internal: bool = False
     #: Permits that are taken with the claim and held while the job runs: names, or names with the first value of their capacity.
     #: `name@host`: one for each host. A job whose permits are not free waits without a slot.
     permits: Any = ()
@@ -107,7 +110,7 @@ class JobSpec:
         self._check_permits()
         if self.rate is not None:
             self._check_text("rate", self.rate)
-        for option in ("progress", "four_eyes"):
+        for option in ("progress", "four_eyes", "internal"):
             if not isinstance(getattr(self, option), bool):
                 raise self._wrong(option, "True or False")
         try:

@@ -18,7 +18,7 @@ from lanework._store.schedules import answer_condition, register_schedules
 from lanework._store.verb import arun, run
 from lanework.context import Context
 from lanework.errors import ConfigError, InvalidJob, InvalidSchedule
-from lanework.handlers import Handler
+from lanework.handlers import Declaration, Handler
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
@@ -208,7 +208,8 @@ class Plans:
 
     def _system_type(self, name: str, fn: Callable[..., Any], timeout: Seconds) -> None:
         self._app._lane_values.setdefault(SYSTEM_LANE, {"max_slots": None, "worker_slots": 4, "poll_interval_ms": 2000})
-        self._app.handlers.add(Handler.declare(fn, name, lane=SYSTEM_LANE, timeout=timeout, max_tries=1, priority=10))
+        options = Declaration(lane=SYSTEM_LANE, timeout=timeout, max_tries=1, priority=10, internal=True)
+        self._app.handlers.add(Handler.declare(fn, name, **options))
 
 
 #: What code declares is complete: a value that it no longer gives is again what it was without it.

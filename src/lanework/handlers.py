@@ -85,7 +85,7 @@ class Handler(JobSpec):
             raise ConfigError(f"job {self.name!r} is an estimator; it has none of its own")
         options = {"lane": ESTIMATES, "timeout": 300.0, "backoff_base": self.backoff_base, "version": self.version, **options}
         options.setdefault("executor", "async" if _is_async(fn) else "thread")
-        made = Handler(name=f"{self.name}:estimate", fn=_estimating(fn), estimates=self.name, **options)
+        made = Handler(name=f"{self.name}:estimate", fn=_estimating(fn), estimates=self.name, internal=True, **options)
         self._binding.must_fit(made._binding, _place(fn))
         made._set(_upgrades=self._upgrades)  # an old payload is upgraded for both
         self._set(estimator=made)
@@ -105,8 +105,11 @@ class Handler(JobSpec):
         """The payloads of many submits: a tuple has positional arguments, a mapping has named ones."""
         return Payloads(self._binding, items)
 
-    def bind_json(self, payload: Mapping[str, Any]) -> str:
-        """The payload of a submit whose arguments are JSON already: from HTTP, a command line, a schedule."""
+    def bind_json(self, payload: Mapping[str, Any], *, by_code: bool = False) -> str:
+        """The payload of a submit whose arguments are JSON already: from HTTP, a command line, a schedule. Whoever has named
+        the type may not have one that is internal; `by_code`: whoever asks has the job itself."""
+        if self.internal and not by_code:
+            raise InvalidJob(f"job {self.name!r} is the application's own: its code submits it, nobody does by name", field="type")
         return self._binding.encode_json(payload)
 
     # Run

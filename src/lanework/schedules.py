@@ -216,7 +216,8 @@ class Schedules:
         if handler is None:
             return {**values, "type": name}
         self._app._ensure(handler)
-        return {**values, "type": name, "payload": decode(handler.bind_json(values["payload"])), "version": handler.version}
+        payload = handler.bind_json(values["payload"], by_code=not isinstance(job, str))
+        return {**values, "type": name, "payload": decode(payload), "version": handler.version}
 
 
 def _row(row: Row) -> ScheduleInfo:

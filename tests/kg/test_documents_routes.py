@@ -170,3 +170,19 @@ def test_submits_have_a_limit(database: str) -> None:
     with open_house(database, parts=Parts(), submits_per_minute=10) as house:
         answers = [put(house, text=f"Text {n}.").status_code for n in range(5)]
     assert 429 in answers and answers[0] == 202
+
+
+@pytest.mark.parametrize("role", ["contributor", "admin", "platform_admin"])
+def test_no_job_goes_around_the_documents(docs: House, role: str) -> None:
+    """Whoever could name a document in a job would not be asked what he may do with it."""
+    document = put(docs).json()["document"]
+    own, task = {"document": document["id"], "version": 1}, {"task": "documents", "fence": 1}
+    for type, arguments in (
+        ("ingestion", own),
+        ("ingestion:estimate", own),
+        ("documents:maintenance", task),
+    ):
+        refused = docs.ask(role, "POST", "/jobs", json={"type": type, "args": arguments})
+        assert (refused.status_code, refused.json()["code"]) == (422, "LW-300"), refused.text
+    edited = docs.ask("platform_admin", "PATCH", f"/jobs/{document['job_id']}", json={"args": {"document": 2, "version": 1}})
+    assert (edited.status_code, edited.json()["code"]) == (422, "LW-300"), edited.text

@@ -25,7 +25,7 @@ LARGE_CHUNKS, TINY_CHARACTERS = 500, 200
 def declare(work: Lanework, pipeline: Callable[[], Pipeline], *, auto_approve: float = 1.0) -> Job[[int, int], Any]:
     """`pipeline` is asked for its parts by whoever runs a job, and never by those who only submit."""
 
-    @work.job(NAME, lane="interactive", progress=True, approval=Above(auto_approve))
+    @work.job(NAME, lane="interactive", progress=True, approval=Above(auto_approve), internal=True)
     async def ingestion(ctx: Context, document: int, version: int) -> dict[str, Any] | Outcome:
         try:
             return await Run(ctx, work, pipeline(), await subject_of(work, document, version)).all()
