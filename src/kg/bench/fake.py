@@ -37,6 +37,8 @@ class Counted:
     busy: float = 0.0
     first: float = 0.0
     last: float = 0.0
+    began: list[float] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
 
 
 class Fake:
@@ -66,12 +68,15 @@ class Fake:
         began = time.monotonic()
         counted.first = counted.first or began
         counted.now += 1
-        await asyncio.sleep(self._seconds)
+        counted.began.append(began)
+        answer = _answer(asked)  # as part of its time: the answer is there when the call ends
+        await asyncio.sleep(began + self._seconds - time.monotonic())
         counted.now -= 1
         counted.calls += 1
         counted.last = time.monotonic()
+        counted.ended.append(counted.last)
         counted.busy += counted.last - began
-        message = {"role": "assistant", "content": _answer(asked)}
+        message = {"role": "assistant", "content": answer}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         return 200, {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice], "usage": usage}

@@ -7,6 +7,7 @@ import importlib
 from typing import Any, ClassVar
 
 from kg.models.loops import PerLoop
+from kg.models.turns import gated
 
 
 class Client:
@@ -20,10 +21,12 @@ class Client:
         self._clients: PerLoop[Any] = PerLoop(self._make)
 
     def _make(self) -> Any:
+        module = importlib.import_module(self.package)
         # a server of one's own needs no key, the client does
-        return getattr(importlib.import_module(self.package), self.kind)(
-            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
-        )
+        return getattr(module, self.kind)(
+            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout,
+            http_client=gated(module.DefaultAsyncHttpxClient)(),
+        )  # fmt: skip
 
     async def load(self) -> None:
         """The import takes a second: not on the loop, and not in the first call."""
