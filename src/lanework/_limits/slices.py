@@ -11,6 +11,8 @@ from lanework._store.rates import Slice
 
 #: A slice is used within so long, or lost: the database has counted it at its grant.
 SLICE_S = 1.0
+#: A caller who is served from a slice that ends sooner than this has the next one fetched: nobody waits for it then.
+AHEAD_S = 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -21,15 +23,24 @@ class Turn:
 
 
 @dataclass(slots=True, eq=False)
+class Left:
+    """What is left of a slice."""
+
+    requests: float
+    tokens: float
+    until: float
+
+
+@dataclass(slots=True, eq=False)
 class Share:
     """What this process has of one rate. Callers come in turn: the first one asks the database for all that wait."""
 
-    requests: float = 0.0
-    tokens: float = 0.0
-    until: float = 0.0
+    slices: deque[Left] = field(default_factory=deque)
     queue: deque[Turn] = field(default_factory=deque)
     recent: deque[tuple[float, float]] = field(default_factory=deque)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    fetching: bool = False
+    pauses: int = 0
 
     def enter(self, tokens: float) -> Turn:
         turn = Turn(tokens)
@@ -46,15 +57,25 @@ class Share:
         """True if it is this caller's turn and there is enough for it."""
         with self.lock:
             now = time.monotonic()
-            if now > self.until:
-                self.requests = self.tokens = 0.0
-            if self.queue[0] is not turn or self.requests < 1 or self.tokens < turn.tokens:
+            while self.slices and self.slices[0].until < now:
+                self.slices.popleft()
+            requests, tokens = sum(one.requests for one in self.slices), sum(one.tokens for one in self.slices)
+            if self.queue[0] is not turn or requests < 1 or tokens < turn.tokens:
                 return False
             self.queue.popleft()
-            self.requests -= 1
-            self.tokens -= turn.tokens
+            self._use(turn.tokens)
             self.recent.append((now, turn.tokens))
             return True
+
+    def _use(self, tokens: float) -> None:
+        """One request and so many tokens, of what ends first."""
+        requests = 1.0
+        for one in self.slices:
+            part, tokens_part = min(requests, one.requests), min(tokens, one.tokens)
+            one.requests -= part
+            one.tokens -= tokens_part
+            requests -= part
+            tokens -= tokens_part
 
     def is_first(self, turn: Turn) -> bool:
         with self.lock:
@@ -70,15 +91,25 @@ class Share:
             waiting = len(self.queue), sum(turn.tokens for turn in self.queue)
             return float(max(used[0], waiting[0])), max(used[1], waiting[1])
 
-    def add(self, slice: Slice) -> None:
+    def ends_soon(self) -> bool:
+        """True for the one caller who is to fetch the next slice; it says `fetched`, come what may."""
         with self.lock:
-            if time.monotonic() > self.until:
-                self.requests = self.tokens = 0.0
-            self.requests += slice.requests
-            self.tokens += slice.tokens
-            self.until = time.monotonic() + SLICE_S
+            if self.fetching or (self.slices and self.slices[-1].until > time.monotonic() + AHEAD_S):
+                return False
+            self.fetching = True
+            return True
+
+    def fetched(self) -> None:
+        self.fetching = False
+
+    def add(self, slice: Slice, pauses: int) -> None:
+        """`pauses`, as they were when it was asked for: what was granted before a pause is not used after it began."""
+        with self.lock:
+            if slice.requests and pauses == self.pauses:
+                self.slices.append(Left(slice.requests, slice.tokens, time.monotonic() + SLICE_S))
 
     def drop(self) -> None:
         """The rate is paused: what was granted before is not used any more."""
         with self.lock:
-            self.until = 0.0
+            self.pauses += 1
+            self.slices.clear()
