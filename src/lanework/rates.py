@@ -93,7 +93,7 @@ class Rate:
         except BaseException:
             share.leave(turn)
             raise
-        if share.ends_soon():
+        if share.runs_out():
             task = asyncio.ensure_future(self._fetch(share))
             self._fetching.add(task)
             task.add_done_callback(self._fetching.discard)

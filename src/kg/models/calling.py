@@ -47,7 +47,8 @@ class Got(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One question. `ask` asks once, by a client that is `gated`; `check` raises what is wrong with the answer; `upto` is the most that it can use."""
+    """One question. `ask` asks once, by a `gated` client; `check` raises what is wrong with the answer; `upto` is the most that
+    it can use."""
 
     model: str
     price: Price

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from functools import cached_property
 from typing import Any, ClassVar
 
 from kg.models.loops import PerLoop
@@ -42,6 +43,15 @@ class Client:
 
 class OpenAIClient(Client):
     package, kind = "openai", "AsyncOpenAI"
+
+    async def load(self) -> None:
+        await super().load()
+        await asyncio.to_thread(lambda: self.answer)
+
+    @cached_property
+    def answer(self) -> Any:
+        """What an answer of a chat model is read as."""
+        return importlib.import_module("openai.types.chat").ChatCompletion
 
 
 class AnthropicClient(Client):

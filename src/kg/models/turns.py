@@ -1,4 +1,4 @@
-"""A call's turn at its provider: a permit and a part of the rate, from the moment that its request is ready until its answer is here.
+"""A call's turn at its provider: a permit and a part of the rate, from when its request is ready until its answer is here.
 
 A client takes a millisecond or two to make a request of a question and as long to read the answer. Neither costs the provider
 anything, so neither has the permit: the turn begins and ends in `gated`, around what goes over the wire.

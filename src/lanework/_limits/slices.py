@@ -11,8 +11,9 @@ from lanework._store.rates import Slice
 
 #: A slice is used within so long, or lost: the database has counted it at its grant.
 SLICE_S = 1.0
-#: A caller who is served from a slice that ends sooner than this has the next one fetched: nobody waits for it then.
-AHEAD_S = 0.5
+#: Where so many are served in a second, the next slice is fetched when nothing is left that lasts so long: nobody waits for it
+#: then. (Who calls now and then would lose it, and it has been counted.)
+BUSY, AHEAD_S = 4, 0.5
 
 
 @dataclass(slots=True, eq=False)
@@ -84,17 +85,26 @@ class Share:
     def wanted(self) -> tuple[float, float]:
         """Requests and tokens for all that wait here, and as much again as the last second has used."""
         with self.lock:
-            now = time.monotonic()
-            while self.recent and self.recent[0][0] < now - SLICE_S:
-                self.recent.popleft()
-            used = len(self.recent), sum(tokens for _, tokens in self.recent)
+            used, tokens = self._used()
             waiting = len(self.queue), sum(turn.tokens for turn in self.queue)
-            return float(max(used[0], waiting[0])), max(used[1], waiting[1])
+            return float(max(used, waiting[0])), max(tokens, waiting[1])
 
-    def ends_soon(self) -> bool:
+    def _used(self) -> tuple[int, float]:
+        """In the last second."""
+        now = time.monotonic()
+        while self.recent and self.recent[0][0] < now - SLICE_S:
+            self.recent.popleft()
+        return len(self.recent), sum(tokens for _, tokens in self.recent)
+
+    def runs_out(self) -> bool:
         """True for the one caller who is to fetch the next slice; it says `fetched`, come what may."""
         with self.lock:
-            if self.fetching or (self.slices and self.slices[-1].until > time.monotonic() + AHEAD_S):
+            used, tokens = self._used()
+            if self.fetching or used < BUSY:
+                return False
+            soon = time.monotonic() + AHEAD_S
+            left = [one for one in self.slices if one.until > soon]
+            if sum(one.requests for one in left) >= 1 and sum(one.tokens for one in left) >= tokens / used:
                 return False
             self.fetching = True
             return True

@@ -100,7 +100,7 @@ async def _ingest(dsn: str, port: int) -> float:
             for n in range(DOCUMENTS):
                 await documents.accept(New(_text(n).encode(), name=f"{n}.txt", ontology="bench", owner="bench"))
             while left := await documents.find(status=["queued", "estimating", "processing"], limit=1):  # noqa: ASYNC110 - it is the database that knows
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
             wall = time.monotonic() - began
         done = await documents.find(status=["completed"], limit=1000)
         if left or len(done) != DOCUMENTS or {one.chunks for one in done} != {CHUNKS}:
