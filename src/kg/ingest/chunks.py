@@ -86,7 +86,7 @@ class Chunks:
         if not self._subject.graph:
             return Extraction()
         known: Sequence[Known] = ()
-        if getattr(self._pipeline.extractor, "sees_known", True):
+        if self._epoch and getattr(self._pipeline.extractor, "sees_known", True):  # at epoch 0 there was nothing to see
             _, vectors = await self._passages(piece)
             known = await self._pipeline.graph.known(self._subject.ontology, self._epoch, self._embed.name, vectors)
         return await self._extractor.extract(piece.chunk.text, known)

@@ -79,7 +79,7 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
                     if origin.get():
                         cursor.execute(_ORIGIN, {"origin": origin.get()})
                     cursor.execute(verb.sql, verb.params, binary=verb.binary)
-                    return verb.decode(cursor.fetchall() if _has_rows(cursor) else [])
+                    return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
@@ -95,16 +95,11 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
                     if origin.get():
                         await cursor.execute(_ORIGIN, {"origin": origin.get()})
                     await cursor.execute(verb.sql, verb.params, binary=verb.binary)
-                    return verb.decode(await cursor.fetchall() if _has_rows(cursor) else [])
+                    return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
     raise AssertionError("unreachable")
-
-
-def _has_rows(cursor: psycopg.Cursor[Row] | psycopg.AsyncCursor[Row]) -> bool:
-    """`cursor.description` would say it too, and make an object of every column."""
-    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
 @contextmanager
