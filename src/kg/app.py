@@ -18,6 +18,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import compile_path
 
+from kg import lanes
 from kg._store.schema import prepare
 from kg.access import upkeep
 from kg.access.access import Access
@@ -55,12 +56,7 @@ ENVELOPE = 65_536
 def make_work(settings: KgSettings | None = None) -> Lanework:
     settings = settings or KgSettings.load()
     work = Lanework(settings.dsn)
-    work.lane("interactive", max_slots=2, poll_interval_ms=2000, stale_timeout_minutes=30)
-    work.lane("maintenance", max_slots=1, poll_interval_ms=15_000, stale_timeout_minutes=60)
-    work.lane("system", max_slots=1, poll_interval_ms=30_000, stale_timeout_minutes=120)
-    work.lane("embedding", max_slots=3, poll_interval_ms=2000, stale_timeout_minutes=30)
-    work.lane("books", max_slots=None, worker_slots=1, poll_interval_ms=2000, stale_timeout_minutes=60)
-    work.lane("ontology", max_slots=None, worker_slots=1, poll_interval_ms=5000, stale_timeout_minutes=45)
+    lanes.declare(work, settings)
     upkeep.declare(work)
     parts = Composition(settings, work)
     parts.models.declare(work, keep_days=settings.calls_days)

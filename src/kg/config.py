@@ -21,7 +21,9 @@ class KgSettings(Loaded):
     submits_per_minute: int = setting(600, "KG_SUBMITS_PER_MINUTE", "submits per user and process", low=1)
     body_limit: int = setting(1_048_576, "KG_BODY_LIMIT", "largest body of a request that is no upload", unit="bytes", low=1024)
     auto_approve: float = setting(1.0, "KG_AUTO_APPROVE", "a document that may cost more waits for an approval", unit="USD", low=0)
-    chunks_at_once: int = setting(8, "KG_CHUNKS_AT_ONCE", "chunks of one document that are worked at a time", low=1, high=1000)
+    chunks_at_once: int = setting(
+        16, "KG_CHUNKS_AT_ONCE", "chunks of one document that are read at a time, and that wait to be stored", low=1, high=1000
+    )
     imports: str = setting("", "KG_IMPORTS", "modules that declare jobs on `kg.app.work`, with commas between them")
     cors: str = setting("", "KG_CORS", "origins that may call from a browser, with commas between them; none: nobody")
 

@@ -7,6 +7,7 @@ import builtins
 import contextlib
 import random
 import socket
+import threading
 import time
 import weakref
 from collections.abc import Mapping, Sequence
@@ -269,10 +270,35 @@ async def take_from(pool: PermitPool, asked: Asked, wait: float, job: int | None
     waiter = ask(pool, asked, wait, job)
     try:
         async with asyncio.timeout(None if wait <= 0 else wait):
-            return await asyncio.wrap_future(waiter.future)
+            return await _here(waiter.future)
     except BaseException as error:
         pool.abandon(waiter)
         raise _busy(asked, wait, error) from None
+
+
+def _here(future: Future[Grant]) -> asyncio.Future[Grant]:
+    """`asyncio.wrap_future` in one step less: what is given back on this loop is passed on in its next round."""
+    loop, thread = asyncio.get_running_loop(), threading.get_ident()
+    ours: asyncio.Future[Grant] = loop.create_future()
+
+    def hand_over() -> None:
+        if ours.done():
+            return
+        if (error := future.exception()) is not None:
+            ours.set_exception(error)
+        else:
+            ours.set_result(future.result())
+
+    def done(_: Future[Grant]) -> None:
+        if future.cancelled() or loop.is_closed():
+            return
+        if threading.get_ident() == thread:
+            hand_over()
+        else:
+            loop.call_soon_threadsafe(hand_over)
+
+    future.add_done_callback(done)
+    return ours
 
 
 def _busy(asked: Asked, wait: float, error: BaseException) -> BaseException:

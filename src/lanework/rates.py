@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import logging
 import time
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from lanework._limits.slices import Share
 from lanework._store import rates as store
 from lanework._store.verb import Row, Verb
-from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy
+from lanework.errors import InvalidLimit, LaneworkError, LimitNotFound, PermitBusy
 from lanework.permits import LimitChange, change
 
 if TYPE_CHECKING:
     from lanework.client import Lanework
+
+logger = logging.getLogger("lanework")
 
 #: Between two looks of a caller behind others.
 LOOK_S = 0.005
@@ -46,6 +49,7 @@ class Rate:
         self._app, self.name = app, name
         self._first = store.ensure_rate(name, requests, tokens, per)
         self._known = False
+        self._fetching: set[asyncio.Task[None]] = set()
 
     def take(self, tokens: float = 0.0, *, wait: float | None = 60.0) -> None:
         """Waits for its turn. Raises `PermitBusy` if that is not within `wait` seconds (None: for ever)."""
@@ -58,8 +62,9 @@ class Rate:
         try:
             while not share.serve(turn):
                 if share.is_first(turn):
+                    pauses = share.pauses
                     slice = self._app._run(self._asking(share, tokens))
-                    share.add(slice)
+                    share.add(slice, pauses)
                     nap = 0.0 if slice.requests else slice.wait_s
                 else:
                     nap = LOOK_S
@@ -78,8 +83,9 @@ class Rate:
         try:
             while not share.serve(turn):
                 if share.is_first(turn):
+                    pauses = share.pauses
                     slice = await self._app._arun(self._asking(share, tokens))
-                    share.add(slice)
+                    share.add(slice, pauses)
                     nap = 0.0 if slice.requests else slice.wait_s
                 else:
                     nap = LOOK_S
@@ -87,6 +93,20 @@ class Rate:
         except BaseException:
             share.leave(turn)
             raise
+        if share.runs_out():
+            task = asyncio.ensure_future(self._fetch(share))
+            self._fetching.add(task)
+            task.add_done_callback(self._fetching.discard)
+
+    async def _fetch(self, share: Share) -> None:
+        """The next slice, before the last one ends: who calls without a pause never waits for the database."""
+        pauses = share.pauses
+        try:
+            share.add(await self._app._arun(self._asking(share, 0.0)), pauses)
+        except LaneworkError as error:  # whoever needs it asks, and is told
+            logger.debug("the next slice of rate %s could not be fetched: %s", self.name, error)
+        finally:
+            share.fetched()
 
     def pause(self, seconds: float, *, by: str | None = None) -> datetime:
         """Nobody in the cluster gets anything for so long; after that the burst is one."""

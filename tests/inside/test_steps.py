@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from lanework._services import desk
 from tests.inside.house import House
 
 EVERYWHERE = pytest.mark.parametrize("where", ["thread", "process", "async", "own_loop"])
@@ -29,6 +30,14 @@ def test_a_step_runs_once_and_has_the_same_type_on_every_run(house: House, where
         {"t": [1, 2]},
         None,
     ]
+
+
+def test_steps_of_a_job_that_has_many_are_asked_for_one_by_one(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen red: with a list of stored steps that is taken for whole when it was cut off."""
+    monkeypatch.setattr(desk, "MOST_KEYS", 2)
+    job = house.run("steps_async", failures=1)
+    assert job.status == "completed"
+    assert house.words(job.id, "run") == ["point", "pair", "answer", "plain", "nothing"]
 
 
 @pytest.mark.parametrize("where", ["thread", "process"])

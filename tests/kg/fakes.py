@@ -17,7 +17,7 @@ from kg.ingest.pipeline import Act, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
-from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
+from kg.parts import Chunk, Chunker, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
 from lanework import Lanework
 
 T = TypeVar("T")
@@ -95,12 +95,18 @@ class FakeEmbed:
 
 
 class FakeGraph:
-    """A table of its own."""
+    """A table of its own. `gate`: nothing is stored before it opens."""
+
+    def __init__(self) -> None:
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.stored = 0
 
     async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
         return ()
 
     async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
+        await self.gate.wait()
         return await act({})
 
     async def store(self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int) -> None:
@@ -108,6 +114,7 @@ class FakeGraph:
             await conn.execute(
                 "insert into fake_graph select id, %s, start + %s from kg.sources where id = %s", [one.quote, one.start, source]
             )
+        self.stored += 1
 
     async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
         return await act({})
@@ -134,17 +141,18 @@ class Bench:
     ontologies: Ontologies
     extractor: FakeExtractor
     embed: FakeEmbed
+    graph: FakeGraph
 
 
-def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **settings: Any) -> Bench:
+def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, chunker: Chunker | None = None, **settings: Any) -> Bench:
     work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
     extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-    pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
+    pipeline = Pipeline(parse, chunker or Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
         work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000
     )
     ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
     prepare(work)
-    return Bench(work, documents, ontologies, extractor, embed)
+    return Bench(work, documents, ontologies, extractor, embed, graph)

@@ -17,10 +17,13 @@ from kg._store import models as store
 from kg._store.schema import prepare
 from kg.config import KgSettings
 from kg.errors import ModelAway, ModelDenied, ModelMissing, ModelThrottled
+from kg.models import openai
 from kg.models.calling import calls_for
+from kg.models.clients import OpenAIClient
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
 from kg.models.models import Models
+from kg.models.turns import Turn
 from kg.parts import Embedded, Extraction, Known, Message, Usage
 from lanework import Context, Handle, JobInfo, Lanework
 from lanework.errors import BudgetExceeded, ConfigError, PermitBusy
@@ -218,6 +221,54 @@ def test_no_more_calls_at_a_time_than_allowed(bench: Bench) -> None:
     bench.run(todo())
     assert bench.provider.counts().most <= 3
     assert bench.outcomes() == {"away": 3, "ok": 7}
+
+
+def test_a_permit_is_held_on_the_wire_alone(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while the request is made nor while the answer is read. Seen red: with a turn that ends after the client."""
+    held: dict[str, dict[str, int]] = {}
+
+    def note(when: str) -> None:
+        held[when] = dict(bench.work._permit_pool().held())
+
+    begin, check = Turn._begin, openai._check
+
+    async def noted_begin(self: Turn) -> None:
+        note("made")
+        await begin(self)
+        note("sent")
+
+    def noted_check(found: Any, *, whole: bool) -> None:
+        note("read")
+        check(found, whole=whole)
+
+    monkeypatch.setattr(Turn, "_begin", noted_begin)
+    monkeypatch.setattr(openai, "_check", noted_check)
+    bench.run(ask(bench))
+    assert held == {"made": {}, "sent": {"openai": 1}, "read": {}}
+
+
+def test_what_stops_a_call_before_it_is_sent_is_told_as_it_is(bench: Bench, database: str) -> None:
+    """Seen red: what its client makes of it is a provider that hung up."""
+    bench.models = bench.make(
+        chat="anthropic:m", anthropic_url=bench.provider.url, anthropic_key=KEY, model_concurrency=1, model_timeout=0.2
+    )
+    with (
+        Lanework(database) as other,
+        other.permit("anthropic", capacity=1),
+        pytest.raises(ModelThrottled, match="all calls of anthropic are taken"),
+    ):
+        bench.run(ask(bench))
+    assert bench.provider.counts().calls == 0 and not bench.outcomes()
+
+
+def test_nothing_is_sent_outside_of_a_call(bench: Bench) -> None:
+    async def todo() -> None:
+        client = OpenAIClient(bench.provider.openai, KEY, 10)
+        with pytest.raises(RuntimeError, match="outside of a call"):
+            await client.get().models.list()
+        await client.close()
+
+    bench.run(todo())
 
 
 # -- throttling

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, LiteralString
 
 import psycopg
@@ -13,9 +13,12 @@ import pytest
 from kg._store.documents import fold_documents
 from kg.documents.document import New, Options
 from kg.errors import DocumentNotFound, InvalidDocument, NotRetryable, OntologyFrozen, SameContent
+from kg.ingest.answers import StoredEmbed
+from kg.parts import Chunk, Extraction, Known
 from lanework import Retryable
 from lanework.testing import adrain
 from tests.kg import fakes
+from tests.pace import bound
 
 TEXT = "Lanes have Slots.\n\nWorkers take Jobs.\n\nLeaders sweep."
 
@@ -329,6 +332,74 @@ def test_equal_chunks_are_read_once_and_kept_apart(database: str) -> None:
 
     on(database, main)
     assert graph(database) == [("End", 14), ("Same", 0), ("Same", 7)]
+
+
+class Overlapping:
+    """Two chunks with one text, of which the second has less of its own."""
+
+    def chunks(self, text: str) -> list[Chunk]:
+        return [Chunk(0, 0, 0, 11, text[:11]), Chunk(1, 11, 17, 22, text[11:])]
+
+
+def test_equal_texts_with_other_parts_of_their_own_are_read_once(database: str) -> None:
+    """Seen red: known by their hashes the two are asked for under one name, which is refused as the same step twice."""
+
+    async def main(bench: fakes.Bench) -> None:
+        taken = await bench.documents.accept(new("Same words." * 2))
+        await adrain(bench.work)
+        done = await bench.documents.show(taken.document.id)
+        assert (done.processing_status, done.chunks_done) == ("completed", 2)
+        assert bench.extractor.calls == {"Same words.": 1}
+        assert bench.embed.texts == {"Same words.": 1, "ords.": 1}
+
+    on(database, main, chunker=Overlapping())
+
+
+def test_a_model_reads_on_while_chunks_wait_to_be_stored(database: str) -> None:
+    """Two are read at a time, and two wait to be stored: it reads no further ahead. Seen red: with chunks that are stored by who
+    has read them, the third is not read before the first is stored; without the limit all are."""
+    text = "\n\n".join(f"Part{n}." for n in range(9))
+
+    async def main(bench: fakes.Bench) -> None:
+        bench.graph.gate.clear()
+        ahead: list[int] = []
+        read = bench.extractor.extract
+
+        async def extract(text: str, *, known: Sequence[Known] = ()) -> Extraction:
+            found = await read(text, known=known)
+            ahead.append(bench.extractor.calls.total() - bench.graph.stored)
+            if bench.extractor.calls.total() == 4:
+                bench.graph.gate.set()
+            return found
+
+        bench.extractor.extract = extract  # type: ignore[method-assign]
+        taken = await bench.documents.accept(new(text))
+        async with asyncio.timeout(bound(20)):
+            await adrain(bench.work)
+        assert (await bench.documents.show(taken.document.id)).processing_status == "completed"
+        assert 4 <= max(ahead) <= 5, "one that is being committed is not stored yet"
+
+    on(database, main, chunks_at_once=2)
+    assert len(graph(database)) == 9
+
+
+def test_the_same_texts_are_embedded_once_at_a_time() -> None:
+    """Seen red: without the lock the second is refused as the same step twice."""
+    embed, seen = fakes.FakeEmbed(), set[str]()
+
+    class Once:
+        async def astep(self, name: str, fn: Callable[..., Awaitable[Any]], *args: Any) -> Any:
+            assert name not in seen
+            seen.add(name)
+            await asyncio.sleep(0)
+            return await fn(*args)
+
+    async def main() -> None:
+        stored = StoredEmbed(Once(), embed)  # type: ignore[arg-type]
+        one, other = await asyncio.gather(stored.embed(["a", "b"]), stored.embed(["a", "b"]))
+        assert one == other and embed.texts == {"a": 1, "b": 1}
+
+    asyncio.run(main())
 
 
 def test_ontologies(database: str) -> None:

@@ -28,6 +28,7 @@ from kg.models.clients import AnthropicClient, OpenAIClient
 from kg.models.failing import meaning
 from kg.models.openai import OpenAIChat, OpenAIEmbed, batches
 from kg.models.prices import Prices
+from kg.models.turns import Turn, turn_here
 from kg.parts import Chat, Embed, Embedded, Message, Usage
 from lanework.errors import ConfigError
 from lanework.retries import classify
@@ -36,6 +37,15 @@ from tests.kg.provider import Fault, Provider
 TEXT = "Ada Lovelace wrote a program for Charles Babbage. The Analytical Engine was never built."
 SCHEMA = {"type": "object", "properties": {"concepts": {"type": "array"}}, "required": ["concepts"], "additionalProperties": False}
 ASKED = [Message("system", "You read concepts."), Message("user", TEXT)]
+
+
+class AnyTime(Turn):
+    """There is nothing to wait for."""
+
+    def __init__(self) -> None: ...
+
+    async def send(self, client: Any, request: Any, options: dict[str, Any]) -> Any:
+        return await client(request, **options)
 
 
 @dataclass
@@ -48,11 +58,14 @@ class Bare:
 
     async def make(self, call: Call[Any]) -> tuple[Any, Usage]:
         self.made.append(call)
+        token = turn_here.set(AnyTime())
         try:
             async with asyncio.timeout(self.timeout):
                 got = await call.ask()
         except Exception as error:
             raise meaning(error, self.provider, lambda text: text.replace("sk-secret", "•••")) from error
+        finally:
+            turn_here.reset(token)
         call.check(got.value)
         return got.value, call.price.of(got.tokens_in, got.tokens_out)
 

@@ -6,10 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lanework import Lanework
+from lanework._limits import slices
+from lanework._store.rates import Slice
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy
 from tests.limits import code
 from tests.limits.conftest import House
@@ -108,3 +112,69 @@ def test_operators_change_it(app: Lanework) -> None:
         app.rate("openai").take(tokens=-1)
     with pytest.raises(InvalidLimit, match=r"^seconds:"):
         app.rates.pause("openai", -1)
+
+
+# -- slices
+
+
+class Clock:
+    """Stands where it is put."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.now = 100.0
+        patch.setattr(slices, "time", SimpleNamespace(monotonic=lambda: self.now))
+
+
+def test_who_calls_all_the_time_does_not_wait_for_the_next_slice(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen red: without the fetch the fifth asks the database."""
+    Clock(monkeypatch)
+
+    async def main() -> None:
+        rate = app.rate("busy")
+        for _ in range(slices.BUSY):
+            await rate.atake()
+        await asyncio.gather(*rate._fetching)
+        asked: list[Any] = []
+        monkeypatch.setattr(app, "_arun", asked.append)
+        for _ in range(slices.BUSY - 1):
+            await rate.atake()
+        assert not asked
+        await app._close_loop()
+
+    asyncio.run(main())
+
+
+def test_who_calls_now_and_then_has_nothing_fetched(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be lost, and has been counted. Seen red: with a fetch after every call."""
+    clock = Clock(monkeypatch)
+
+    async def main() -> None:
+        rate = app.rate("now and then")
+        for _ in range(5):
+            await rate.atake()
+            assert not rate._fetching
+            clock.now += 0.4
+        await app._close_loop()
+
+    asyncio.run(main())
+
+
+def test_a_slice_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, share = Clock(monkeypatch), slices.Share()
+    share.add(Slice(5, 100.0, 0.0), 0)
+    clock.now += 0.7
+    share.add(Slice(1, 10.0, 0.0), 0)
+    clock.now += 0.4
+    assert not share.serve(share.enter(11.0)), "the first one has ended, and its tokens with it"
+    share.queue.clear()
+    assert share.serve(share.enter(10.0)) and not share.serve(share.enter(0.0))
+
+
+def test_what_was_granted_before_a_pause_is_not_used_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if it arrives later. Seen red: without the count of pauses."""
+    Clock(monkeypatch)
+    share = slices.Share()
+    before = share.pauses
+    share.drop()
+    share.add(Slice(5, 100.0, 0.0), before)
+    assert not share.serve(share.enter(1.0))

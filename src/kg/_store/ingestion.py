@@ -79,13 +79,16 @@ def begin_chunks(id: int, version: int, *, chunks: int, done: int) -> Verb[Any]:
     return verb("begin_chunks", scalar, id=id, version=version, chunks=chunks, done=done)
 
 
-def add_source(
+def add_chunk(
     document: int, version: int, *, hash: bytes, copy: int, ordinal: int, start: int, own: int, finish: int, text: str,
-    extractor: str, dropped: int,
-) -> Verb[Any]:  # fmt: skip
+    extractor: str, dropped: int, stage: str, space: int, passages: Sequence[tuple[int, int, str]], vectors: Sequence[Vector],
+) -> Verb[tuple[int, int] | None]:  # fmt: skip
+    """Its ontology and its source, the document held; None: replaced or deleted."""
     return verb(
-        "add_source", scalar, document=document, version=version, hash=hash, copy=copy, ordinal=ordinal, start=start, own=own,
-        finish=finish, text=text, extractor=extractor, dropped=dropped,
+        "add_chunk", lambda found: (found[0][0], found[0][1]) if found else None, document=document, version=version, hash=hash,
+        copy=copy, ordinal=ordinal, start=start, own=own, finish=finish, text=text, extractor=extractor, dropped=dropped,
+        stage=stage, space=space, starts=[start for start, _, _ in passages], finishes=[finish for _, finish, _ in passages],
+        texts=[text for _, _, text in passages], embeddings=[literal(vector) for vector in vectors],
     )  # fmt: skip
 
 
@@ -99,16 +102,6 @@ def known_concepts(
     )  # fmt: skip
 
 
-def add_passages(
-    source: int, ontology: int, space: int, passages: Sequence[tuple[int, int, str]], vectors: Sequence[Vector]
-) -> Verb[None]:
-    return verb(
-        "add_passages", nothing, source=source, ontology=ontology, space=space, ordinals=list(range(len(passages))),
-        starts=[start for start, _, _ in passages], finishes=[finish for _, finish, _ in passages],
-        texts=[text for _, _, text in passages], embeddings=[literal(vector) for vector in vectors],
-    )  # fmt: skip
-
-
 def add_items(
     collection: str, space: int, document: int, source: int, *, items: Sequence[tuple[str, str, Mapping[str, Any]]],
     vectors: Sequence[Vector],
@@ -118,10 +111,6 @@ def add_items(
         texts=[text for _, text, _ in items], metas=[json.dumps(meta) for _, _, meta in items],
         embeddings=[literal(vector) for vector in vectors],
     )  # fmt: skip
-
-
-def chunk_done(id: int, stage: str) -> Verb[None]:
-    return verb("chunk_done", nothing, id=id, stage=stage)
 
 
 def finish_document(

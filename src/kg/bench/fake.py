@@ -31,12 +31,11 @@ def _answer(asked: bytes) -> str:
 
 @dataclass
 class Counted:
-    calls: int = 0
+    """When calls began and ended, by the clock of the machine; those under way have not ended."""
+
+    began: list[float] = field(default_factory=list)
+    ended: list[float] = field(default_factory=list)
     refused: int = 0
-    now: int = field(default=0)
-    busy: float = 0.0
-    first: float = 0.0
-    last: float = 0.0
 
 
 class Fake:
@@ -60,18 +59,15 @@ class Fake:
 
     async def _call(self, asked: bytes) -> tuple[int, dict[str, Any]]:
         counted = self.counted
-        if counted.now >= self._allowed:
+        if len(counted.began) - len(counted.ended) >= self._allowed:
             counted.refused += 1
             return 429, {"error": {"message": "too many at a time"}}
         began = time.monotonic()
-        counted.first = counted.first or began
-        counted.now += 1
-        await asyncio.sleep(self._seconds)
-        counted.now -= 1
-        counted.calls += 1
-        counted.last = time.monotonic()
-        counted.busy += counted.last - began
-        message = {"role": "assistant", "content": _answer(asked)}
+        counted.began.append(began)
+        answer = _answer(asked)  # in its time: a call is over when its answer is there
+        await asyncio.sleep(began + self._seconds - time.monotonic())
+        counted.ended.append(time.monotonic())
+        message = {"role": "assistant", "content": answer}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         return 200, {"id": "1", "object": "chat.completion", "created": 0, "model": "fake", "choices": [choice], "usage": usage}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 
 from kg.parts import Embed, Embedded, Extraction, Extractor, Known, Usage
@@ -36,21 +38,22 @@ async def _extract(extractor: Extractor, text: str, known: Sequence[Known]) -> E
 
 
 class StoredEmbed:
-    """An `Embed` whose vectors are steps of a job. The same texts are asked for once."""
+    """An `Embed` whose vectors are steps of a job. The same texts are asked for once, by whoever comes first."""
 
     def __init__(self, ctx: Context, embed: Embed) -> None:
         self._ctx, self._embed = ctx, embed
-        self._asked: dict[str, Embedded] = {}
+        self._asked: dict[str, list[str]] = {}
+        self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.name, self.dimensions = embed.name, embed.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         if not texts:
             return Embedded(())
         name = name_of("embed", self.name, *texts)
-        if name not in self._asked:
-            stored = await self._ctx.astep(name, _embed, self._embed, texts)
-            self._asked[name] = Embedded(tuple(_vector(one) for one in stored), Usage())
-        return self._asked[name]
+        async with self._asking[name]:
+            if name not in self._asked:
+                self._asked[name] = await self._ctx.astep(name, _embed, self._embed, texts)
+        return Embedded(tuple(map(_vector, self._asked[name])), Usage())
 
 
 async def _embed(embed: Embed, texts: Sequence[str]) -> list[str]:

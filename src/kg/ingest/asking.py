@@ -6,6 +6,7 @@ import copy
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from kg.parts import Known, Message
@@ -37,6 +38,7 @@ SCHEMA: dict[str, Any] = _of(
 _ESSENTIAL = {"concepts": ["key", "label"], "instances": ["concept_key", "quote"], "relationships": ["from_key", "to_key", "type"]}
 
 
+@cache
 def needed() -> dict[str, Any]:
     """The schema that an answer is checked by: what can be left out, may be."""
     found: dict[str, Any] = copy.deepcopy(SCHEMA)

@@ -1,4 +1,5 @@
-"""How every call of a provider is made: reserve → permit → rate → call → give the permit back → settle → ledger.
+"""How every call of a provider is made: reserve → make the request → permit → rate → send → give the permit back → read → settle
+→ ledger.
 
 A call that is throttled waits, for as long as its job may run, and never fails for it; the pause is the whole cluster's. Other
 failures that may pass are tried again a limited number of times. Inside a job all of this is the job's: its budgets, its cancel.
@@ -21,23 +22,19 @@ from kg._store.models import CallRow
 from kg.errors import ModelError, ModelThrottled
 from kg.models.failing import meaning
 from kg.models.ledger import Ledger
-from kg.models.loops import PerLoop
 from kg.models.prices import Price
 from kg.models.spending import Spending, reserve
 from kg.models.throttle import Throttle
+from kg.models.turns import Turn, Turns, turn_here
 from kg.parts import Usage
 from lanework import Lanework
 from lanework.context import inside
-from lanework.errors import PermitBusy
-from lanework.permits import Permit
 from lanework.retries import backoff
 
 logger = logging.getLogger("kg")
 T = TypeVar("T")
 
 LONGEST_WAIT_S = 60.0
-#: A wait for a permit is looked at so often; in a job it then goes on.
-LOOK_S = 300.0
 
 
 class Got(NamedTuple, Generic[T]):
@@ -50,7 +47,8 @@ class Got(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """One question. `ask` asks once; `check` raises what is wrong with the answer; `upto` is the most that it can use."""
+    """One question. `ask` asks once, by a `gated` client; `check` raises what is wrong with the answer; `upto` is the most that
+    it can use."""
 
     model: str
     price: Price
@@ -101,8 +99,7 @@ class Calls:
         self._work, self._ledger = work, ledger
         self._rate = work.rate(provider, requests=self.limits.requests or None, tokens=self.limits.tokens or None)
         self._throttle = Throttle(self._rate)
-        # who waits for a permit with money reserved: enough that the next ones are ready when permits come free, and no more
-        self._door = PerLoop(lambda: asyncio.Semaphore(max(4, self.limits.concurrency)))
+        self._turns = Turns(work, provider, self.limits.concurrency, self._rate, self.limits.timeout)
         self._accounts: set[asyncio.Task[None]] = set()
 
     async def make(self, call: Call[T]) -> tuple[T, Usage]:
@@ -115,7 +112,7 @@ class Calls:
                 self._throttle.went_well()
                 return value, spent + one.usage
             except ModelThrottled as error:
-                if not one.sent or time.monotonic() + (error.retry_after or 0.0) > patience:
+                if not one.turn.sent or time.monotonic() + (error.retry_after or 0.0) > patience:
                     raise
             except ModelError as error:
                 spent += one.usage
@@ -146,26 +143,20 @@ class _Once(Generic[T]):
         self._calls, self._call = calls, call
         self._context = inside.get()
         self._for = _for.get()
-        self.begun = time.monotonic()
-        self.seconds = 0.0
-        self.sent = False
+        self.turn = Turn(calls._turns, self._tokens(), None if self._context is not None else calls.limits.timeout)
         self.usage = Usage()
 
     async def run(self) -> T:
         calls, call = self._calls, self._call
-        async with calls._door.get():
+        async with self.turn:
             owner = self._context.owner if self._context is not None else self._for.owner
             money = await reserve(calls._work, self._context, calls.provider, call.upto.cost, owner)
             try:
-                permit = await self._permit()
+                got = await self._ask()
             except BaseException as error:
+                await self.turn.end()
                 await self._account(money, error)
                 raise
-        try:
-            got = await self._with(permit)
-        except BaseException as error:
-            await self._account(money, error)
-            raise
         self.usage = call.price.of(got.tokens_in, got.tokens_out)
         try:
             call.check(got.value)
@@ -175,43 +166,23 @@ class _Once(Generic[T]):
         await self._account(money, None)
         return got.value
 
-    async def _with(self, permit: Permit) -> Got[T]:
-        calls = self._calls
-        try:
-            await calls._rate.atake(self._tokens(), wait=self._wait)
-            self.begun, self.sent = time.monotonic(), True
-            return await self._ask()
-        except PermitBusy as error:
-            raise ModelThrottled(f"{calls.provider} is called as often as it may be: {error}", retry_after=1.0) from error
-        finally:
-            self.seconds = time.monotonic() - self.begun
-            await permit.__aexit__(None, None, None)
-
     async def _ask(self) -> Got[T]:
-        calls = self._calls
+        calls, turn = self._calls, self.turn
+        token = turn_here.set(turn)
         try:
-            async with asyncio.timeout(calls.limits.timeout):
-                return await self._call.ask()
+            got = await self._call.ask()
         except Exception as error:
-            found = meaning(error, calls.provider, calls._work.secrets.mask)
+            if turn.problem is not None and not turn.sent:
+                raise turn.problem from None
+            found = meaning(turn.problem or error, calls.provider, calls._work.secrets.mask)
             if isinstance(found, ModelThrottled):  # before the next one has the permit: it must not call into the pause
-                await calls._throttle.refused(found, self.begun)
+                await calls._throttle.refused(found, turn.begun)
             raise found from error
-
-    @property
-    def _wait(self) -> float | None:
-        return None if self._context is not None else self._calls.limits.timeout
-
-    async def _permit(self) -> Permit:
-        calls, wait = self._calls, self._wait
-        permit = calls._work.permit(calls.provider, capacity=calls.limits.concurrency, wait=LOOK_S if wait is None else wait)
-        while True:
-            try:
-                await permit.__aenter__()
-                return permit
-            except PermitBusy as error:
-                if wait is not None:
-                    raise ModelThrottled(f"all calls of {calls.provider} are taken: {error}", retry_after=1.0) from error
+        finally:
+            turn_here.reset(token)
+        if not turn.sent:
+            raise RuntimeError(f"a call of {calls.provider} was made without its turn")
+        return got
 
     def _tokens(self) -> float:
         """A call that is larger than a whole minute's tokens takes all of them."""
@@ -229,9 +200,9 @@ class _Once(Generic[T]):
 
     async def _write(self, money: Spending, error: BaseException | None) -> None:
         billed = True if error is None else error.billed if isinstance(error, ModelError) else None
-        if billed is None and self.sent:
+        if billed is None and self.turn.sent:
             self.usage = Usage(self._call.likely_in, 0, self._call.upto.cost)
-        if self.sent:
+        if self.turn.sent:
             await asyncio.gather(self._settle(money, billed), self._calls._ledger.write(self._row(error)))
         else:
             await self._settle(money, False)
@@ -253,5 +224,5 @@ class _Once(Generic[T]):
         owner = self._context.owner if self._context is not None else self._for.owner
         return CallRow(
             str(uuid4()), job, owner, self._calls.provider, self._call.model, self._for.purpose or self._call.purpose,
-            self.usage.tokens_in, self.usage.tokens_out, self.usage.cost, self.seconds, outcome,
+            self.usage.tokens_in, self.usage.tokens_out, self.usage.cost, self.turn.seconds, outcome,
         )  # fmt: skip

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+from functools import cached_property
 from typing import Any, ClassVar
 
 from kg.models.loops import PerLoop
+from kg.models.turns import gated
 
 
 class Client:
@@ -20,10 +22,12 @@ class Client:
         self._clients: PerLoop[Any] = PerLoop(self._make)
 
     def _make(self) -> Any:
+        module = importlib.import_module(self.package)
         # a server of one's own needs no key, the client does
-        return getattr(importlib.import_module(self.package), self.kind)(
-            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout
-        )
+        return getattr(module, self.kind)(
+            api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout,
+            http_client=gated(module.DefaultAsyncHttpxClient)(),
+        )  # fmt: skip
 
     async def load(self) -> None:
         """The import takes a second: not on the loop, and not in the first call."""
@@ -39,6 +43,15 @@ class Client:
 
 class OpenAIClient(Client):
     package, kind = "openai", "AsyncOpenAI"
+
+    async def load(self) -> None:
+        await super().load()
+        await asyncio.to_thread(lambda: self.answer)
+
+    @cached_property
+    def answer(self) -> Any:
+        """What an answer of a chat model is read as."""
+        return importlib.import_module("openai.types.chat").ChatCompletion
 
 
 class AnthropicClient(Client):

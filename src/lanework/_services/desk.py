@@ -10,13 +10,17 @@ from lanework._failpoints import reach
 from lanework._store.approvals import spend
 from lanework._store.budgets import release_reservation, reserve, settle_reservation
 from lanework._store.hints import hint
-from lanework._store.inside import get_items, get_step, list_children, save_step, submit_children
+from lanework._store.inside import get_items, get_step, list_children, save_step, step_keys, submit_children
 from lanework._store.running import save_checkpoint
 from lanework.errors import ClaimLost, InvalidResult, PermitBusy
 from lanework.permits import Asked, take_from
 
 if TYPE_CHECKING:
     from lanework._services.run import Run
+
+
+#: Of a job with more steps than this each one is asked for.
+MOST_KEYS = 2000
 
 
 async def answer(run: Run, op: str, data: dict[str, Any]) -> Any:
@@ -37,6 +41,11 @@ def _must_hold(run: Run, holds: bool, what: str) -> None:
 
 
 async def _get_step(run: Run, data: dict[str, Any]) -> dict[str, Any] | None:
+    """What earlier attempts have stored is asked for once: their writes are refused by now, so nothing is added to it."""
+    if run.steps is None:
+        run.steps = await run.lane.keeper.run(step_keys(run.row.id, MOST_KEYS))
+    if data["key"] not in run.steps and len(run.steps) < MOST_KEYS:
+        return None
     step = await run.lane.keeper.run(get_step(run.row.id, data["key"]))
     return None if step is None else {"text": step.result, "blob": step.blob}
 

@@ -41,7 +41,7 @@ class Run:
 
     __slots__ = (
         "_stop", "_timer", "began_at", "context", "ended_at", "executor", "handler", "held", "lane", "no", "permits", "row",
-        "settled", "spoke", "task",
+        "settled", "spoke", "steps", "task",
     )  # fmt: skip
 
     def __init__(
@@ -53,6 +53,7 @@ class Run:
         self.began_at = time.monotonic()
         self.ended_at: float | None = None
         self.permits: dict[str, Grant] | None = None
+        self.steps: frozenset[str] | None = None
         self.task: asyncio.Task[None] | None = None
         self.context = Context(
             self, job_id=row.id, attempt=row.attempt, fence=row.fence, type=handler.name, lane=lane.name,

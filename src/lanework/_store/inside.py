@@ -20,6 +20,10 @@ def get_step(job_id: int, key: str) -> Verb[StoredStep | None]:
     return verb("get_step", lambda found: StoredStep(*found[0]) if found else None, id=job_id, key=key)
 
 
+def step_keys(job_id: int, limit: int) -> Verb[frozenset[str]]:
+    return verb("step_keys", lambda found: frozenset(row[0] for row in found), id=job_id, limit=limit)
+
+
 def get_items(job_id: int, prefix: str) -> Verb[dict[str, StoredStep]]:
     return verb("get_items", lambda found: {row[0]: StoredStep(row[1], row[2]) for row in found}, id=job_id, prefix=prefix)
 

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import time
 
-from kg._store.schema import prepare
 from kg.bench.context import Bench
-from kg.bench.rows.provider import plain
+from kg.bench.house import house
 from kg.config import KgSettings
-from kg.documents.document import New
-from kg.documents.documents import Documents
-from kg.graph.growth import Growth
 from kg.ingest.chunker import WordChunker
 from kg.ingest.passages import passages
-from kg.ingest.pipeline import Pipeline
-from kg.jobs import ingestion
 from kg.local.floor import memory
-from kg.models.models import Models
 from kg.parts import Embed, Extractor
-from lanework import Lanework
 from lanework._worker import runner
 from lanework.bench.home import say
 from lanework.bench.report import Limit, Line, Section
@@ -55,28 +46,13 @@ def _texts() -> list[str]:
 
 async def _both(dsn: str) -> tuple[float, float]:
     texts = _texts()
-    async with Lanework(dsn) as work:
-        work.lane("interactive", max_slots=2, poll_interval_ms=100)
-        models = Models.from_settings(KgSettings.load(chat="local", embed="local"), work)
-        pipeline = Pipeline(plain, WordChunker(), passages, models.extractor, models.embed, Growth(work), 8)
-        job = ingestion.declare(work, lambda: pipeline)
-        documents = Documents(work, job, lambda: pipeline, sniff=lambda *_: "text/plain", size_limit=10_000_000)
-        await asyncio.to_thread(prepare, work)
-        await models.load()
+    async with house(dsn, KgSettings.load(chat="local", embed="local")) as here:
+        models = here.models
         await _alone(models.embed, models.extractor, texts[0][:2000])  # warm
         say("the floor")
         floor = await _alone(models.embed, models.extractor, *texts)
         say("the pipeline")
-        async with work.worker():
-            begun = time.monotonic()
-            for n, text in enumerate(texts):
-                await documents.accept(New(text.encode(), name=f"{n}.txt", ontology="bench", owner="bench"))
-            while await documents.find(status=["queued", "estimating", "processing"], limit=1):  # noqa: ASYNC110 - the database knows
-                await asyncio.sleep(0.05)
-            seconds = time.monotonic() - begun
-        if len(await documents.find(status=["completed"], limit=1000)) != DOCUMENTS:
-            raise RuntimeError("not all documents were completed")
-        await models.close()
+        seconds, _ = await here.ingest(texts)
     return floor, sum(map(len, texts)) / seconds
 
 

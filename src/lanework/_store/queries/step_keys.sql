@@ -1,0 +1,1 @@
+select key from lanework.steps where job_id = %(id)s::bigint limit %(limit)s
