@@ -48,6 +48,8 @@ logger = logging.getLogger("lanework")
 BIGGEST_CLAIM = 500
 SMALL_LANE = 64
 FETCH_BYTES = 4_000_000
+#: Up to so many parts of the index a claim gives each of them room for all the jobs that it answers (see `v_each` in `claim`).
+SHARES = 16
 #: Jobs started in one turn of the event loop: between turns the answers of the database, and other lanes, are served.
 TURN = 25
 
@@ -98,6 +100,8 @@ class Lane(Service):
         self._positions = Positions()
         self._limits = Limits(host)
         self._hungry = True
+        #: An answer with at least so many jobs may leave some behind; one with fewer has taken all there were.
+        self._full_from = 0
         self._told = 0
         self._finishing = 0
         self._doubt = (0, 0.0)
@@ -160,7 +164,7 @@ class Lane(Service):
         if self._ended:
             await self._settle()
         capacity = self.host.capacity(self)
-        beside = capacity > SMALL_LANE  # enough slots to finish some runs while others are claimed
+        beside = self._beside(capacity)
         if beside and self._done and self._finisher is None:
             self._finisher = self._spawn(self._finish_beside())
         want = self._want(capacity, beside)
@@ -170,12 +174,16 @@ class Lane(Service):
             want = 0  # slots that were freed since the last call
         return await self._round(want, [] if beside else self._take_done())
 
+    def _beside(self, capacity: int) -> bool:
+        """A lane that has much to do finishes some runs while it claims others. One that has little does both in one call."""
+        return capacity > SMALL_LANE and (self._finisher is not None or self.used + len(self._done) > SMALL_LANE)
+
     def _want(self, capacity: int, beside: bool) -> int:
         if self.draining or not self.view.enabled or not self.view.types:
             return 0
         if beside:
             return max(min(capacity - self.taken, BIGGEST_CLAIM, capacity // 3), 0)
-        return max(capacity - self.used - self._doubtful(), 0)
+        return max(min(capacity - self.used - self._doubtful(), BIGGEST_CLAIM), 0)
 
     def _take_done(self) -> list[tuple[Run, str | None]]:
         done, self._done = self._done[: 2 * BIGGEST_CLAIM], self._done[2 * BIGGEST_CLAIM :]
@@ -210,7 +218,10 @@ class Lane(Service):
             self._positions.rescanned(started, forgotten)
         if answer.claimed:
             self._positions.advance(answer.claimed, forgotten)
-        return self._claimed(answer.claimed, claim, no, want, from_top)
+        pause = self._claimed(answer.claimed, claim, no, want, from_top)
+        if 0 < len(answer.claimed) <= TURN:
+            await asyncio.sleep(0)  # their bodies begin before the next call is prepared
+        return pause
 
     def _verb(self, claim: str, no: int, want: int, done: list[tuple[Run, str | None]], from_top: bool) -> Any:
         versions = self.host.versions()
@@ -219,23 +230,31 @@ class Lane(Service):
         if limits is not None and self._doubtful():  # what a lost claim has taken is not known: nothing of the kind until it is
             types, limits = [type_id for type_id in types if not self._limits.has(type_id)], None
         capped = [type_id for type_id, most in zip(self.view.types, self.view.concurrencies, strict=True) if most is not None]
+        ranges = self._positions.ranges(types, versions, from_top=from_top)
+        self._full_from = 0 if limits is not None else want if len(ranges.types) <= SHARES else 2
         return cycle(
             worker=self.host.worker_id, lane=self.view.id, call=self.host.next_call(), no=no, claim=claim,
             want=want if types else 0, used=self.taken,
             capped=capped, capped_used=[self.used_by_type[type_id] for type_id in capped],
-            ranges=self._positions.ranges(types, versions, from_top=from_top),
-            done=[(*run.held, result) for run, result in done], limits=limits,
+            ranges=ranges, done=[(*run.held, result) for run, result in done], limits=limits,
         )  # fmt: skip
 
     def _claimed(self, rows: list[Claimed], claim: str, no: int, want: int, from_top: bool) -> float:
-        if not rows:
-            if no:
-                self.host.close_claim(no)
-            if want and not from_top and self.view.enabled:  # there may be rows behind the positions
-                self._hungry = True
-                return max(self._positions.next_rescan - time.monotonic(), 0.001)
-            return 0.0 if self._done else 3600.0
-        self._hungry = True
+        if rows:
+            self._begin(rows, claim, no)
+        elif no:
+            self.host.close_claim(no)
+        if rows and len(rows) >= self._full_from:
+            self._hungry = True
+            return 0.0
+        # Nothing more is there. A hint or a poll tells of what comes; and a slot that is freed looks again, should slots be short.
+        if want and not from_top and self.view.enabled:  # there may be rows behind the positions
+            self._hungry = True
+            return max(self._positions.next_rescan - time.monotonic(), 0.001)
+        return 0.0 if self._done else 3600.0
+
+    def _begin(self, rows: list[Claimed], claim: str, no: int) -> None:
+        self._told += len(rows)  # the claim has counted them
         self._unsettled[no] = len(rows)
         self.host.told()
         self.used += len(rows)
@@ -245,7 +264,6 @@ class Lane(Service):
             rows = self._start_ready(rows, claim, no)
         if rows:
             self._spawn(self._start_all(rows, claim, no))
-        return 0.0
 
     # -- starting ------------------------------------------------------------------------------------------------------
 
