@@ -484,9 +484,7 @@ class Lanework(Acts, Declares):
         self._ensure(submission.handler)
         connection = submission.options.connection
         if connection is None:
-            stored = self._run(submits.enqueue(submission, hint=False))
-            self._hinter.send(target(stored.lane, submission.options.session))
-            return stored.id
+            return self._run(submits.submit(submission, hint=self.settings.notify))
         later = callers.tells_of_commit(connection)
         stored = callers.run_in(connection, submits.enqueue(submission, hint=not later))
         if later:
@@ -497,9 +495,7 @@ class Lanework(Acts, Declares):
         await self._aensure(submission.handler)
         connection = submission.options.connection
         if connection is None:
-            stored = await self._arun(submits.enqueue(submission, hint=False))
-            self._hinter.asend(target(stored.lane, submission.options.session))
-            return stored.id
+            return await self._arun(submits.submit(submission, hint=self.settings.notify))
         stored = await callers.arun_in(connection, submits.enqueue(submission, hint=True))
         return stored.id
 
