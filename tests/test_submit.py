@@ -70,7 +70,12 @@ def test_a_submit_is_committed_before_anybody_is_told_and_both_are_one_call(
     )
     calls: list[Verb[Any]] = []
     plain = Keeper.run
-    monkeypatch.setattr(Keeper, "run", lambda self, verb: (calls.append(verb), plain(self, verb))[1])
+
+    def noted(self: Keeper, verb: Verb[Any]) -> Any:
+        calls.append(verb)
+        return plain(self, verb)
+
+    monkeypatch.setattr(Keeper, "run", noted)
     with ThreadPoolExecutor(1) as pool:
         with db.transaction():
             db.execute("select pg_advisory_xact_lock(42)")

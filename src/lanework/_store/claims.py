@@ -37,7 +37,7 @@ class Ranges(NamedTuple):
     versions: list[int]
     turns: list[int]
     ranks: list[int]
-    ats: list[datetime]
+    ats: list[Any]
     ids: list[int]
     below_turns: list[int]
     belows: list[int]
