@@ -256,7 +256,7 @@ def test_nothing_is_left_out(page: str, words: list[str]) -> None:
 
 def test_the_schema_page_has_what_the_schema_has() -> None:
     sql = migrate.render()
-    made = set(re.findall(r"create (?:table|view|function) (?:if not exists )?\"?(lanework)\"?\.(\w+)", sql))
+    made = set(re.findall(r"create (?:table|view|function|procedure) (?:if not exists )?\"?(lanework)\"?\.(\w+)", sql))
     text = (ROOT / "docs/reference/schema.md").read_text()
     told = set(re.findall(r"(lanework)\.(\w+)", text))
     assert made - told == set()

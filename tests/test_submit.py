@@ -15,7 +15,10 @@ import pytest
 from pydantic import BaseModel
 
 from lanework import Context, Estimate, IdempotencyConflict, InvalidJob, Job, Lanework, UnknownJobType
+from lanework._store.keeper import Keeper
+from lanework._store.verb import Verb
 from lanework.testing import Clock, drain
+from tests.pace import bound
 
 
 class Page(BaseModel):
@@ -55,6 +58,48 @@ def test_what_is_submitted_is_stored_with_the_defaults_of_its_type(app: Lanework
     assert (info.priority, info.max_tries, info.attempt, info.tries_used, info.owner, info.tags) == (3, 7, 0, 0, None, ())
     assert info.deadline is not None
     assert info.deadline - info.created_at == timedelta(seconds=1000)
+
+
+def test_a_submit_is_committed_before_anybody_is_told_and_both_are_one_call(
+    app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Red with the hint inside the transaction of the job (nothing is stored while the hint waits), and with a call of its own.
+    echo.submit("warm")
+    db.execute(
+        "create or replace function lanework.hint(p_lane text) returns void language sql as 'select pg_advisory_xact_lock(42)'"
+    )
+    calls: list[Verb[Any]] = []
+    plain = Keeper.run
+
+    def noted(self: Keeper, verb: Verb[Any]) -> Any:
+        calls.append(verb)
+        return plain(self, verb)
+
+    monkeypatch.setattr(Keeper, "run", noted)
+    with ThreadPoolExecutor(1) as pool:
+        with db.transaction():
+            db.execute("select pg_advisory_xact_lock(42)")
+            submitted = pool.submit(echo.submit, "told of later")
+            while count(db) < 2:
+                assert not submitted.done()
+        submitted.result(timeout=bound(60))
+    assert len(calls) == 1
+
+
+def test_a_session_that_cannot_be_promoted_now_does_not_undo_the_submit(
+    app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]
+) -> None:
+    echo.submit("warm")
+    with db.transaction(force_rollback=True):
+        [(body,)] = db.execute("select pg_get_functiondef('lanework.promote_sessions'::regproc)").fetchall()
+    db.execute(
+        "create or replace function lanework.promote_sessions(p_sessions text[]) returns void language plpgsql as"
+        " $$ begin raise exception 'not now'; end $$"
+    )
+    assert echo.options(session="s").submit("later").info().status == "blocked"
+    db.execute(body)
+    assert echo.options(session="s").submit("next").info().status == "blocked"
+    assert [info.status for info in app.list()][-2:] == ["approved", "approved"]  # the first of the session, and the one before
 
 
 @pytest.mark.parametrize("how", ["submit", "asubmit", "submit_many", "asubmit_many"])

@@ -8,12 +8,11 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from lanework._application.database import Database, answered
 from lanework._inputs import known_id, moment
 from lanework._store import freezes as holds
 from lanework._store import operations as acts
-from lanework._store.verb import Verb
 from lanework.audit import AuditCheck, AuditEntry, audit_row, check_row, listing, verifying
-from lanework.errors import JobNotFound
 from lanework.operations import Operation, preview
 
 if TYPE_CHECKING:
@@ -23,15 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Acts:
+class Acts(Database):
     operations: Operations
     freezes: Freezes
-
-    def _run(self, verb: Verb[T]) -> T:
-        raise NotImplementedError
-
-    async def _arun(self, verb: Verb[T]) -> T:
-        raise NotImplementedError
 
     # -- jobs ----------------------------------------------------------------------------------------------------------
 
@@ -40,10 +33,10 @@ class Acts:
 
         `children`: the jobs that it has submitted are cancelled with it.
         """
-        return _answered(job_id, self._run(acts.cancel(known_id(job_id), by, reason, children=children)))
+        return answered(job_id, self._run(acts.cancel(known_id(job_id), by, reason, children=children)))
 
     async def acancel(self, job_id: int, *, by: str = "", reason: str = "", children: bool = True) -> str:
-        return _answered(job_id, await self._arun(acts.cancel(known_id(job_id), by, reason, children=children)))
+        return answered(job_id, await self._arun(acts.cancel(known_id(job_id), by, reason, children=children)))
 
     def cancel_many(
         self, *, by: str = "", reason: str = "", children: bool = True, dry_run: bool = False, **filter: Any
@@ -194,9 +187,3 @@ def _approval(limit: float | None, seen_at: datetime | None) -> dict[str, Any]:
 
 def _age(max_age: float | None) -> dict[str, Any]:
     return {} if max_age is None else {"max_age_s": max_age}
-
-
-def _answered(job_id: int, answer: str | None) -> str:
-    if answer is None:
-        raise JobNotFound(f"there is no job {job_id}")
-    return answer

@@ -191,3 +191,32 @@ def test_no_verb_reads_the_whole_table(database: str) -> None:
         seen["filled after a quiet time"] = table.measured()
     high = {f"{name}, {state}": pages for state, verbs in seen.items() for name, pages in verbs.items() if pages > PAGES}
     assert high == {}, f"pages touched, of at most {PAGES}: {high}"
+
+
+@pytest.mark.pg(15, 18)
+@pytest.mark.parametrize("analysed", [False, True], ids=["never analysed", "analysed"])
+def test_a_claim_does_not_look_through_a_lane_s_types_for_each_of_them(engine: Engine, analysed: bool) -> None:
+    # Red with a claim that finds a type by its lane, and with one that asks every type where its jobs may go.
+    types, want = 1000, 100
+    lane, worker = engine.lane("many", None), engine.worker()
+    many = "insert into lanework.job_types (name, lane) select 'kind ' || n, 'many' from generate_series(1, %s) n returning id"
+    kinds = [row["id"] for row in engine.rows(many, types)]
+    engine.rows("insert into lanework.jobs (type_id, status) select t, 'approved' from unnest(%s::int[]) t", kinds)
+    if analysed:
+        engine.rows("analyze lanework.job_types")
+    engine.rows("begin")
+    before = _types_read(engine)
+    assert len(engine.claim(worker, lane, *kinds, want=want)) == want
+    assert _types_read(engine) - before <= 4 * want
+    engine.rows("rollback")
+
+
+def _types_read(engine: Engine) -> int:
+    """Rows of `job_types` that this transaction has looked at, in the table or in an index of it."""
+    return int(
+        engine.one(
+            """select seq_tup_read + (
+                   select sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) from pg_index i where i.indrelid = relid)
+               from pg_stat_xact_user_tables where relid = 'lanework.job_types'::regclass"""
+        )
+    )

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lanework._services.lane import Host
+    from lanework._services.host import Host
     from lanework._services.run import Run
     from lanework._store.claims import Claimed
 

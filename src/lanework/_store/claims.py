@@ -70,8 +70,8 @@ def cycle(
     params = {
         "worker": worker, "lane": lane, "call": call, "no": no, "claim": claim, "want": want, "used": used,
         "capped": array(capped), "capped_used": array(capped_used), "types": array(ranges.types),
-        "versions": array(ranges.versions), "turns": array(ranges.turns), "ranks": array(ranges.ranks), "ats": ranges.ats,
-        "ids": array(ranges.ids),
+        "versions": array(ranges.versions), "turns": array(ranges.turns), "ranks": array(ranges.ranks),
+        "ats": array([at.isoformat() for at in ranges.ats]), "ids": array(ranges.ids),
         "below_turns": array(ranges.below_turns), "belows": array(ranges.belows),
         "done": ids, "done_attempts": attempts, "done_claims": claims, "done_results": results,
         "limits": None if limits is None else json.dumps(limits),

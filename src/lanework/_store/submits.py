@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import psycopg
 
 from lanework._store.copying import Bulk, blocks, number, statement, text, texts
-from lanework._store.verb import Row, Verb, translated, verb
+from lanework._store.verb import Row, Verb, query, scalar, translated, verb
 
 if TYPE_CHECKING:
     from lanework.handlers import Handler, Payloads
@@ -21,15 +21,24 @@ class Stored(NamedTuple):
     lane: str
 
 
+def submit(submission: Submission, *, hint: bool) -> Verb[int]:
+    """In a transaction of its own; whom it concerns is told after the commit, in the same round trip."""
+    return Verb(query("submit"), _params(submission, hint), scalar, commits=True)
+
+
 def enqueue(submission: Submission, *, hint: bool) -> Verb[Stored]:
-    options = submission.options
-    return verb(
-        "enqueue", lambda found: Stored(found[0][0], found[0][1]),
-        type=submission.handler.name, payload=submission.payload, version=submission.handler.version, hint=hint,
-        priority=options.priority, **_when(options), key=options.idempotency_key, owner=options.owner,
-        tags=list(options.tags) if options.tags else None, max_age=seconds(options.max_age), max_tries=options.max_tries,
-        session=options.session, continues=options.continues, from_step=options.from_step,
-    )  # fmt: skip
+    """In the caller's transaction."""
+    return Verb(query("enqueue"), _params(submission, hint), lambda found: Stored(found[0][0], found[0][1]))
+
+
+def _params(submission: Submission, hint: bool) -> dict[str, Any]:
+    handler, options = submission.handler, submission.options
+    return {
+        "type": handler.name, "payload": submission.payload, "version": handler.version, "hint": hint,
+        "priority": options.priority, **_when(options), "key": options.idempotency_key, "owner": options.owner,
+        "tags": list(options.tags) if options.tags else None, "max_age": seconds(options.max_age), "max_tries": options.max_tries,
+        "session": options.session, "continues": options.continues, "from_step": options.from_step,
+    }  # fmt: skip
 
 
 def _when(options: Options) -> dict[str, Any]:

@@ -40,6 +40,8 @@ class Verb(Generic[T]):
     decode: Callable[[list[Row]], T]
     #: Rows in the server's own format. It is quicker for many rows of numbers, and has no room for `jsonb` as it is.
     binary: bool = False
+    #: Commits by itself, and so cannot be part of a transaction. (It is no act of an operator's: nothing of it is audited.)
+    commits: bool = False
 
 
 #: Where an act came from (an address, a command), for the audit rows of what is done for it. Edges set it around a call.
@@ -75,11 +77,12 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
             try:
                 # not `conn.execute`: a caller's connection makes cursors and rows to its own taste
                 cursor = psycopg.Cursor(conn, row_factory=tuple_row)
-                with conn.transaction() if origin.get() else nullcontext():
-                    if origin.get():
-                        cursor.execute(_ORIGIN, {"origin": origin.get()})
+                told = origin.get() if not verb.commits else ""
+                with conn.transaction() if told else nullcontext():
+                    if told:
+                        cursor.execute(_ORIGIN, {"origin": told})
                     cursor.execute(verb.sql, verb.params, binary=verb.binary)
-                    return verb.decode(cursor.fetchall() if cursor.description else [])
+                    return verb.decode(cursor.fetchall() if _has_rows(cursor) else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
@@ -91,15 +94,21 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
         with translated():
             try:
                 cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
-                async with conn.transaction() if origin.get() else nullcontext():
-                    if origin.get():
-                        await cursor.execute(_ORIGIN, {"origin": origin.get()})
+                told = origin.get() if not verb.commits else ""
+                async with conn.transaction() if told else nullcontext():
+                    if told:
+                        await cursor.execute(_ORIGIN, {"origin": told})
                     await cursor.execute(verb.sql, verb.params, binary=verb.binary)
-                    return verb.decode(await cursor.fetchall() if cursor.description else [])
+                    return verb.decode(await cursor.fetchall() if _has_rows(cursor) else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
                 if not left or not conn.autocommit:
                     raise
     raise AssertionError("unreachable")
+
+
+def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:
+    """Not `cursor.description`: it describes every column, and a claim has many."""
+    return cursor.pgresult is not None and cursor.pgresult.nfields > 0
 
 
 @contextmanager

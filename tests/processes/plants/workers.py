@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lanework._pools.base import Quarantined
+from lanework._services.finishes import tell_lost
 from tests.processes.plants import a_plant, get, put
 
 WORKER, LANE, RUN = "lanework.worker:Worker", "lanework._services.lane:Lane", "lanework._services.run:Run"
@@ -22,9 +23,9 @@ def no_read_back() -> None:
     """A finish that changes nothing counts as a lost claim at once."""
 
     async def read_back(self: Any, done: Any) -> None:
-        self._tell_lost([run for run, _ in done], {})
+        tell_lost([run for run, _ in done], {})
 
-    put(LANE, "_read_back", read_back)
+    put("lanework._services.finishes:Finishes", "read_back", read_back)
 
 
 @a_plant
@@ -82,7 +83,7 @@ def free_slots() -> None:
     def ended(self: Any, run: Any, verdict: Any) -> None:
         right(self, run, verdict)
         if run.task is not None and not run.task.done():
-            self._release(run.row.type_id)
+            self.release(run.row.type_id)
 
     right = put(LANE, "ended", ended)
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from lanework._application.reads import MOST_LISTED
 from lanework._store.status import overview
 from lanework.cli.options import moment, names
-from lanework.client import MOST_LISTED, Lanework
+from lanework.client import Lanework
 from lanework.job import JobInfo
 
 _FIELDS = ("status", "type", "lane", "owner", "tag", "error_class")

@@ -1,0 +1,46 @@
+"""What a lane needs from its worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lanework._limits.pool import PermitPool
+from lanework._pools.base import Executor
+from lanework._services.hooking import HookRunner
+from lanework._services.recorder import Recorder
+from lanework._store.keeper import AsyncKeeper
+from lanework.retries import Classifier
+
+if TYPE_CHECKING:
+    from lanework._services.lane import Lane
+    from lanework.client import Lanework
+    from lanework.handlers import Handler
+
+
+class Host(Protocol):
+    worker_id: int
+    dsn: str
+    app: Lanework
+    doubt_s: float
+    keeper: AsyncKeeper
+    recorder: Recorder
+    hooks: HookRunner | None
+    permits: PermitPool
+
+    @property
+    def classifiers(self) -> Sequence[Classifier]: ...
+
+    def plain_settings(self) -> dict[str, Any]: ...
+    def next_call(self) -> int: ...
+    def open_claim(self) -> int: ...
+    def close_claim(self, no: int) -> None: ...
+    def capacity(self, lane: Lane) -> int: ...
+    def executor(self, lane: Lane, handler: Handler, suspect: bool) -> Executor | None: ...
+    def boots(self, executor: Executor) -> bool: ...
+    def handler(self, type_id: int) -> Handler: ...
+    def versions(self) -> dict[int, int]: ...
+    def due_in(self, seconds: float) -> None: ...
+    def retired(self, reason: str, worker_id: int) -> None: ...
+    def told(self) -> None: ...
+    def permit_name(self, declared: str) -> str: ...

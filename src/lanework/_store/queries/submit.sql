@@ -1,0 +1,16 @@
+call lanework.submit(
+    null,
+    cast(%(type)s as text),
+    cast(%(payload)s as jsonb),
+    cast(%(priority)s as int),
+    coalesce(cast(%(run_at)s as timestamptz), lanework.now() + make_interval(secs => cast(%(delay)s as float8))),
+    cast(%(key)s as text),
+    cast(%(owner)s as text),
+    cast(%(tags)s as text[]),
+    make_interval(secs => cast(%(max_age)s as float8)),
+    cast(%(max_tries)s as int),
+    cast(%(version)s as int),
+    cast(%(session)s as text),
+    cast(%(continues)s as bigint),
+    cast(%(from_step)s as text),
+    cast(%(hint)s as boolean))
