@@ -14,6 +14,8 @@ from kg.access.permissions import PERMISSIONS
 from kg.app import make_api
 from kg.cli import parser as platform
 from kg.config import KgSettings
+from kg.errors import KgError
+from kg.errors import __doc__ as platform_error_tree
 from lanework import Lanework, migrate, retries
 from lanework._declaration import Declaration
 from lanework._options import OptionValues
@@ -77,27 +79,31 @@ def roles_table() -> str:
     return "\n".join(["| role | | has all of | and |", "|---|---|---|---|", *rows])
 
 
-def codes_table() -> str:
+def codes_table(of: str = "lanework.") -> str:
     rows = [
         f"| {kind.code} | `{kind.__name__}` | {kind.exit_code} | {kind.http_status} | {_cell(_meaning(kind))} |"
-        for kind in _errors()
+        for kind in _errors(of)
     ]
     return "\n".join(["| code | exception | exit code | HTTP | meaning |", "|---|---|---|---|---|", *rows])
 
 
-def _errors() -> list[type[LaneworkError]]:
+def platform_codes_table() -> str:
+    return codes_table("kg.")
+
+
+def _errors(of: str = "lanework.") -> list[type[LaneworkError]]:
     found, queue = [], [LaneworkError]
     while queue:
         kind = queue.pop()
         found.append(kind)
         queue += kind.__subclasses__()
-    ours = [kind for kind in found if kind.__module__.startswith("lanework.") and kind is not LaneworkError]
+    ours = [kind for kind in found if kind.__module__.startswith(of) and kind not in (LaneworkError, KgError)]
     return sorted(ours, key=lambda kind: kind.code)
 
 
 def _meaning(kind: type[LaneworkError]) -> str:
     """From the tree in the module's docstring, else the first sentence of the class's own."""
-    line = re.search(rf"{kind.__name__} +{kind.code} *(.*)", error_tree or "")
+    line = re.search(rf"{kind.__name__} +{kind.code} *(.*)", f"{error_tree}\n{platform_error_tree}")
     if line and line[1]:
         return line[1].strip()
     said = kind.__doc__ if kind.__doc__ != LaneworkError.__doc__ else None
@@ -200,6 +206,7 @@ GENERATED: dict[str, tuple[str, Callable[[], str]]] = {
     "permissions": ("docs/guides/access.md", permissions_table),
     "roles": ("docs/guides/access.md", roles_table),
     "codes": ("docs/guides/errors.md", codes_table),
+    "codes of the platform": ("docs/guides/errors.md", platform_codes_table),
     "job codes": ("docs/guides/errors.md", job_codes_table),
     "commands": ("docs/reference/cli.md", commands_table),
     "routes": ("docs/reference/http.md", routes_table),
