@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
 
 import psycopg
 import pytest
+from fastapi import Request
 
+from kg.errors import FetchFailed, ModelAway, ModelFiles, ModelThrottled
 from lanework._store.connect import connect
+from lanework.api.problems import WRONG_HERE, ours
 from lanework.config import Settings
+from lanework.errors import LaneworkError
 from tests.kg.house import House, open_house
 from tests.servers import PrivateServer
 
@@ -94,6 +99,24 @@ def test_the_same_key_gets_the_same_answer(house: House, database: str) -> None:
     assert (replayed["id"], replayed["secret"]) == (token["id"], None)
     with psycopg.connect(database) as db:
         assert token["secret"] not in str(db.execute("select * from kg.answers").fetchall())
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says", "after"),
+    [
+        (FetchFailed("the page answered 404"), 502, "the page answered 404", None),
+        (ModelThrottled("asked for a pause"), 429, "asked for a pause", "5"),
+        (ModelAway("no answer", retry_after=1.2), 503, "no answer", "2"),
+        (ModelFiles("/secret/place is damaged"), 500, WRONG_HERE, None),
+    ],
+)
+def test_what_others_did_wrong_is_told_and_what_is_wrong_here_is_not(
+    error: LaneworkError, status: int, says: str, after: str | None
+) -> None:
+    request = Request({"type": "http", "method": "GET", "path": "/", "headers": []})
+    answer = asyncio.run(ours(request, error))
+    assert (answer.status_code, answer.headers.get("Retry-After")) == (status, after)
+    assert json.loads(bytes(answer.body))["detail"] == says
 
 
 def test_deleting(house: House) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from http import HTTPStatus
 from typing import Any
 
@@ -35,12 +36,12 @@ def route_of(request: Request) -> str:
 
 async def ours(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LaneworkError)
-    if error.http_status >= 500 and error.http_status != 503:  # ours to mend, and ours to know: not a client's
+    if error.http_status == 500:  # ours to mend, and ours to know: not a client's
         logger.error("%s %s: %s: %s", request.method, route_of(request), error.code, error)
         return problem(error.http_status, WRONG_HERE, code=error.code)
     headers = {}
     if error.http_status in (429, 503):
-        headers["Retry-After"] = str(getattr(error, "retry_after", RETRY_AFTER))
+        headers["Retry-After"] = str(math.ceil(getattr(error, "retry_after", None) or RETRY_AFTER))
     if error.http_status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     field = getattr(error, "field", "")
