@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from kg._store.schema import prepare
 from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
+from kg.graph.growth import Growth
 from kg.ingest.pipeline import Act, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
@@ -136,10 +137,11 @@ class Bench:
     embed: FakeEmbed
 
 
-def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **settings: Any) -> Bench:
-    work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
+def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, real: bool = False, **settings: Any) -> Bench:
+    """`real`: with the graph as it is; else chunks go to a table of their own."""
+    work = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.5, **settings})
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
+    extractor, embed, graph = FakeExtractor(), FakeEmbed(), Growth(work) if real else FakeGraph()
     pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
