@@ -6,15 +6,14 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from kg._store.schema import prepare
 from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
-from kg.graph.growth import Growth
-from kg.ingest.pipeline import Act, Pipeline
+from kg.ingest.pipeline import Act, Graph, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
@@ -137,11 +136,18 @@ class Bench:
     embed: FakeEmbed
 
 
-def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, real: bool = False, **settings: Any) -> Bench:
-    """`real`: with the graph as it is; else chunks go to a table of their own."""
+def make(
+    dsn: str,
+    *,
+    chunks_at_once: int = 4,
+    auto_approve: float = 1.0,
+    grows: Callable[[Lanework], Graph] | None = None,
+    **settings: Any,
+) -> Bench:
+    """`grows` makes the graph; else chunks go to a table of their own."""
     work = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.5, **settings})
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), FakeEmbed(), Growth(work) if real else FakeGraph()
+    extractor, embed, graph = FakeExtractor(), FakeEmbed(), grows(work) if grows is not None else FakeGraph()
     pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(

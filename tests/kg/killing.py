@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -103,10 +103,8 @@ class Place:
         finally:
             for pid in [*below(process.pid), process.pid]:
                 if process.poll() is None or pid != process.pid:
-                    try:
+                    with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        continue
             process.wait()
 
     def submit(self, ontology: str, found: list[str]) -> list[int]:
@@ -136,8 +134,10 @@ class Place:
 
     def stop(self, pid: int) -> None:
         """The worker and the processes below it stand still: what is in flight stays in flight."""
-        for one in [pid, *below(pid)]:
-            os.kill(one, signal.SIGSTOP)
+        os.kill(pid, signal.SIGSTOP)
+        for one in below(pid):
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGSTOP)
 
     # -- what was paid
 

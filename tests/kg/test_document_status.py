@@ -53,11 +53,13 @@ class Watched:
 
     def lose(self) -> str:
         """Its process dies with it, alone."""
-        return str(self.one(
+        next = str(self.one(
             "select s.next from lanework.jobs j cross join lateral lanework.settle("
             "    null, array[j.id], array[j.attempt], array[j.claim_id], array[jsonb_build_object("
             "        'action', 'release', 'uses_try', false, 'loss', true, 'error_class', 'worker_lost', 'error', 'signal 9')]) s"
         ))  # fmt: skip
+        self.one("select lanework.hint_behind('interactive')::text")
+        return next
 
 
 def watching(database: str, main: Callable[[Watched], Awaitable[None]], **options: Any) -> None:
@@ -161,14 +163,13 @@ def test_what_waits_for_an_approval(database: str, how: str) -> None:
 
 def test_cancelled_in_the_middle(database: str) -> None:
     async def main(watched: Watched) -> None:
-        gate, reached = await held(watched)
+        _, reached = await held(watched)
         async with watched.bench.work.worker():
             await reached.wait()
             await watched.look()
             await watched.bench.work.acancel(watched.job, by="ada", reason="enough")
-            gate.set()
             await watched.bench.work._await(watched.job, 20)
-        await watched.look()
+        assert (await watched.look()).error == "enough"
         assert watched.told == ["estimating", "processing", "cancelled"]
 
     watching(database, main)
