@@ -142,12 +142,13 @@ def make(
     chunks_at_once: int = 4,
     auto_approve: float = 1.0,
     grows: Callable[[Lanework], Graph] | None = None,
+    embed: FakeEmbed | None = None,
     **settings: Any,
 ) -> Bench:
     """`grows` makes the graph; else chunks go to a table of their own."""
     work = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.5, **settings})
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), FakeEmbed(), grows(work) if grows is not None else FakeGraph()
+    extractor, embed, graph = FakeExtractor(), embed or FakeEmbed(), grows(work) if grows is not None else FakeGraph()
     pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(

@@ -1,5 +1,5 @@
-"""Several at the same moment: the same content from many callers, an attempt that was superseded, versions, and deletes while others
-are read."""
+"""Several at the same moment: the same content from many callers, an attempt that was superseded, two versions, a delete while
+others are read."""
 
 from __future__ import annotations
 
