@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from kg._store.schema import prepare
@@ -17,7 +18,7 @@ from kg.ingest.pipeline import Act, Graph, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
-from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
+from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Relationship, Usage, Vector
 from lanework import Lanework
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def passages(text: str, start: int) -> list[tuple[int, int, str]]:
 
 @dataclass
 class FakeExtractor:
-    """Capitalised words are concepts.
+    """Capitalised words are concepts, and each uses the next one.
 
     `fails`: words that make a chunk fail, with what is raised; `gates`: words that make it wait."""
 
@@ -76,6 +77,7 @@ class FakeExtractor:
         return Extraction(
             tuple(concepts.values()),
             tuple(Instance(match[0], match[0], match.start()) for match in found),
+            tuple(Relationship(one, other, "USES") for one, other in pairwise(concepts)),
             usage=Usage(len(text), 10),
         )
 

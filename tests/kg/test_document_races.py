@@ -15,10 +15,8 @@ from kg.graph.growth import Growth
 from lanework import Retryable
 from lanework.testing import adrain
 from tests.kg import fakes
-from tests.kg.conftest import _prepared
 from tests.kg.graphs import PARTS
 from tests.kg.test_documents import TEXT, ask, graph, new, on
-from tests.servers import Databases
 
 CALLERS = 8
 
@@ -142,7 +140,7 @@ def test_an_index_decides_and_no_look_before(database: str, column: str) -> None
 
 
 class Takeover(fakes.FakeGraph):
-    """Once, the worker is declared dead when it has an answer and is about to store the chunk. It has not heard of it."""
+    """Once, a job is given away when it has an answer and is about to store the chunk. Its worker has not heard of it."""
 
     def __init__(self, database: str, word: str) -> None:
         self.database, self.word = database, word
@@ -150,9 +148,11 @@ class Takeover(fakes.FakeGraph):
     async def storing(self, embed: Any, ontology: int, space: int, extraction: Any, act: Any) -> Any:
         if self.word and any(one.label == self.word for one in extraction.concepts):
             self.word = ""
-            query = "select lanework.end_worker(max(id), 'dead', 'the test', false)::text from lanework.workers"
             with psycopg.connect(self.database, autocommit=True) as conn:
-                conn.execute(query)  # blocking: nobody in this process can hear of it before the chunk is stored
+                conn.execute(
+                    "select lanework.settle(null, array[j.id], array[j.attempt], array[j.claim_id],"
+                    """ array['{"action": "release", "error_class": "worker_lost"}'::jsonb]) from lanework.jobs j"""
+                )
         return await act({})
 
 
@@ -166,7 +166,7 @@ def test_what_a_superseded_attempt_writes_is_refused(database: str) -> None:
         assert bench.extractor.calls["Leaders sweep."] == 1  # its answer was stored before
         assert (await bench.documents.show(document.id)).chunks_done == 3
 
-    on(database, main, grows=lambda _: Takeover(database, "Leaders"), chunks_at_once=1)
+    on(database, main, grows=lambda _: Takeover(database, "Leaders"), chunks_at_once=1, beat=8, idle_beat=8)
     assert len(graph(database)) == 5
 
 
@@ -204,22 +204,17 @@ def test_an_older_version_that_nobody_has_stopped_writes_nothing(database: str) 
 # -- deletes while others are read
 
 
-def library(database: str) -> dict[str, Any]:
-    with psycopg.connect(database, autocommit=True) as conn:
-        return {part: sorted(conn.execute(query, {"o": 1}).fetchall(), key=repr) for part, query in PARTS.items()}
-
-
 KEPT = "Lanes have Rows.\n\nWorkers take Jobs.\n\nLeaders sweep Lanes."
 GONE = "Lanes have Slots.\n\nLanes feed Workers.\n\nSlots need Jobs."
 
 
-def _deleted_meanwhile(database: str, when: str) -> dict[str, Any]:
+@pytest.mark.parametrize("when", ["before its first chunk", "between two chunks", "at the same moment"])
+def test_a_delete_leaves_what_a_document_that_is_being_read_supports(database: str, when: str) -> None:
+    """In the end the graph is that of an ontology where the one that was deleted has never been."""
+
     async def main(bench: fakes.Bench) -> None:
-        if when == "never there":
-            await bench.documents.accept(new(KEPT))
-            await adrain(bench.work)
-            return
         gone = (await bench.documents.accept(new(GONE, name="gone.txt"))).document
+        await bench.documents.accept(new(KEPT, ontology="alone"))
         await adrain(bench.work)
         gate, reached = gated(bench, "Leaders" if when != "before its first chunk" else "s")
         kept = (await bench.documents.accept(new(KEPT))).document
@@ -234,17 +229,16 @@ def _deleted_meanwhile(database: str, when: str) -> dict[str, Any]:
             assert (await bench.work._await(kept.job_id or 0, 20)).status == "completed"
 
     on(database, main, grows=Growth)
-    return library(database)
+    found, alone = library(database, "manual"), library(database, "alone")
+    assert {row[1] for row in alone["concepts"]} >= {"Lanes", "Rows", "Workers", "Jobs", "Leaders"} and alone["relations"]
+    for part in alone:
+        assert found[part] == alone[part], part
 
 
-@pytest.mark.parametrize("when", ["before its first chunk", "between two chunks", "at the same moment"])
-def test_a_delete_leaves_what_a_document_that_is_being_read_supports(database: str, databases: Databases, when: str) -> None:
-    with databases.like("kg_template", _prepared) as other:
-        expected = _deleted_meanwhile(other, "never there")
-    assert {row[1] for row in expected["concepts"]} >= {"Lanes", "Rows", "Workers", "Jobs", "Leaders"}
-    found = _deleted_meanwhile(database, when)
-    for part in expected:
-        assert found[part] == expected[part], part
+def library(database: str, ontology: str) -> dict[str, Any]:
+    with psycopg.connect(database, autocommit=True) as conn:
+        (of,) = conn.execute("select id from kg.ontologies where name = %s", [ontology]).fetchall()[0]
+        return {part: sorted(conn.execute(query, {"o": of}).fetchall(), key=repr) for part, query in PARTS.items()}
 
 
 # -- what is paid
