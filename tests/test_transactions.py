@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from lanework import Context, IdempotencyConflict, InvalidJob, Job, JobNotFinished, JobNotFound, Lanework
+from lanework._store.verb import Verb, arun, rows
 from tests.processes.database_callers import ASYNC_KINDS, KINDS, async_unit_of, unit_of
 
 Echo = Job[[int], int]
@@ -221,3 +222,29 @@ def test_a_commit_wakes_a_worker_that_polls_rarely(database: str, app: Lanework,
                     assert info.status == "completed", (kind, many)
 
     asyncio.run(main())
+
+
+def test_a_deadlock_in_a_callers_transaction_is_the_callers_to_repeat(database: str) -> None:
+    """It is lost as a whole: to repeat one statement of it would only say that."""
+
+    async def locks(conn: psycopg.AsyncConnection[tuple[object, ...]], key: int) -> None:
+        await arun(conn, Verb(b"select pg_advisory_xact_lock(%(key)s)", {"key": key}, rows))
+
+    async def both(first: int, second: int, met: asyncio.Event, other: asyncio.Event) -> str:
+        async with await psycopg.AsyncConnection.connect(database, autocommit=True) as conn:
+            await conn.execute("set deadlock_timeout = '10ms'")
+            try:
+                async with conn.transaction():
+                    await locks(conn, first)
+                    met.set()
+                    await other.wait()
+                    await locks(conn, second)
+                return "done"
+            except psycopg.errors.DeadlockDetected:
+                return "deadlock"
+
+    async def main() -> list[str]:
+        one, other = asyncio.Event(), asyncio.Event()
+        return list(await asyncio.gather(both(1, 2, one, other), both(2, 1, other, one)))
+
+    assert sorted(asyncio.run(main())) in (["deadlock", "done"], ["deadlock", "deadlock"])

@@ -6,18 +6,19 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from kg._store.schema import prepare
 from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
-from kg.ingest.pipeline import Act, Pipeline
+from kg.ingest.pipeline import Act, Graph, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
-from kg.parts import Chunk, Chunker, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Usage, Vector
+from kg.parts import Chunk, Chunker, Concept, Embed, Embedded, Extraction, Instance, Known, Parsed, Relationship, Usage, Vector
 from lanework import Lanework
 
 T = TypeVar("T")
@@ -49,7 +50,7 @@ def passages(text: str, start: int) -> list[tuple[int, int, str]]:
 
 @dataclass
 class FakeExtractor:
-    """Capitalised words are concepts.
+    """Capitalised words are concepts, and each uses the next one.
 
     `fails`: words that make a chunk fail, with what is raised; `gates`: words that make it wait."""
 
@@ -76,6 +77,7 @@ class FakeExtractor:
         return Extraction(
             tuple(concepts.values()),
             tuple(Instance(match[0], match[0], match.start()) for match in found),
+            tuple(Relationship(one, other, "USES") for one, other in pairwise(concepts)),
             usage=Usage(len(text), 10),
         )
 
@@ -144,11 +146,22 @@ class Bench:
     graph: FakeGraph
 
 
-def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, chunker: Chunker | None = None, **settings: Any) -> Bench:
-    work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
+def make(
+    dsn: str,
+    *,
+    chunks_at_once: int = 4,
+    auto_approve: float = 1.0,
+    chunker: Chunker | None = None,
+    grows: Callable[[Lanework], Graph] | None = None,
+    embed: FakeEmbed | None = None,
+    **settings: Any,
+) -> Bench:
+    """`grows` makes the graph; else chunks go to a table of their own."""
+    work = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.5, **settings})
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-    pipeline = Pipeline(parse, chunker or Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
+    extractor, embed, graph = FakeExtractor(), embed or FakeEmbed(), FakeGraph()
+    grown = graph if grows is None else grows(work)
+    pipeline = Pipeline(parse, chunker or Paragraphs(), passages, extractor, embed, grown, chunks_at_once)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
         work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000

@@ -167,10 +167,10 @@ def make_platform(dsn: str) -> None:
 
 async def dump(conn: Conn, of: int) -> dict[str, Any]:
     """All that a graph says, without ids and epochs."""
-    return {name: sorted(await (await conn.execute(query, {"o": of})).fetchall(), key=repr) for name, query in _PARTS.items()}
+    return {name: sorted(await (await conn.execute(query, {"o": of})).fetchall(), key=repr) for name, query in PARTS.items()}
 
 
-_PARTS: Mapping[str, Any] = {
+PARTS: Mapping[str, Any] = {
     "concepts": """select array_agg(n.form order by n.form), c.label, c.type, c.description, c.search_terms, c.seen_count, c.words::text,
             c.embedding::text, c.space from kg.concepts c left join kg.names n on n.concept_id = c.id where c.ontology_id = %(o)s group by c.id""",
     "names": """select n.form, n.label, n.type, n.context, n.seen, n.concept_id is null, k.keys, v.embedding::text, k.sketch::text, k.bands is null, k.space

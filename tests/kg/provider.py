@@ -99,6 +99,7 @@ class Counts:
     now: int = 0
     most: int = 0  # at a time
     gone: int = 0  # callers who left before their answer
+    again: int = 0  # chats about a text that one before has had an answer about: paid twice
     paths: dict[str, int] = field(default_factory=dict)
     faults: dict[str, int] = field(default_factory=dict)
     tokens_in: int = 0  # of all answers that were made, whether or not they arrived: what is on the bill
@@ -208,6 +209,7 @@ class Server:
         self.knobs, self.faults, self.counts = Knobs(), list[Fault](), Counts()
         self.released, self.changed = asyncio.Event(), asyncio.Condition()
         self._first, self._last = 0.0, 0.0
+        self._answered = set[str]()  # texts
 
     # HTTP
 
@@ -361,6 +363,9 @@ class Server:
             value = embeddings(request, name, self.knobs.dimensions)
         else:
             value = chat_completion(request, name) if path == "/v1/chat/completions" else anthropic_message(request, name)
+            asked = document_of(prompt_of(request))
+            self.counts.again += asked in self._answered
+            self._answered.add(asked)
         usage = value.pop("usage") if name == "no_usage" else value.get("usage", {})
         self.counts.tokens_in += int(usage.get("prompt_tokens", usage.get("input_tokens", 0)))
         self.counts.tokens_out += int(usage.get("completion_tokens", usage.get("output_tokens", 0)))
@@ -437,8 +442,12 @@ def _cut(text: str, most: int | None) -> tuple[str, bool]:
     return (text[: most * 4], True) if most is not None and tokens(text) > most else (text, False)
 
 
+def prompt_of(request: dict[str, Any]) -> str:
+    return next((_text_of(one["content"]) for one in request["messages"] if one["role"] == "user"), "")
+
+
 def chat_completion(request: dict[str, Any], fault: str) -> dict[str, Any]:
-    prompt = next((_text_of(one["content"]) for one in request["messages"] if one["role"] == "user"), "")
+    prompt = prompt_of(request)
     wanted = request.get("response_format") or {}
     schema = wanted["json_schema"]["schema"] if wanted.get("type") == "json_schema" else None
     if schema is None and (wanted.get("type") == "json_object" or "concepts" in "".join(map(str, request["messages"]))):
@@ -458,7 +467,7 @@ def chat_completion(request: dict[str, Any], fault: str) -> dict[str, Any]:
 
 
 def anthropic_message(request: dict[str, Any], fault: str) -> dict[str, Any]:
-    prompt = next((_text_of(one["content"]) for one in request["messages"] if one["role"] == "user"), "")
+    prompt = prompt_of(request)
     wanted = (request.get("output_config") or {}).get("format")
     tool = (request.get("tools") or [None])[0]
     schema = wanted["schema"] if wanted else tool["input_schema"] if tool else None
@@ -543,7 +552,7 @@ class Provider:
 
     def wait(self, **least: int) -> Counts:
         """Until this many were counted: `wait(now=2)`, `wait(calls=5)`."""
-        return Counts(**self._ask("/control/wait", least))
+        return Counts(**self._ask("/control/wait", least, timeout=300))
 
     def reset(self) -> None:
         self._ask("/control/reset", {})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from decimal import Decimal
@@ -22,12 +24,12 @@ from kg.models.calling import calls_for
 from kg.models.clients import OpenAIClient
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
-from kg.models.models import Models
+from kg.models.models import MARGIN_S, Models
 from kg.models.turns import Turn
 from kg.parts import Embedded, Extraction, Known, Message, Usage
 from lanework import Context, Handle, JobInfo, Lanework
 from lanework.errors import BudgetExceeded, ConfigError, PermitBusy
-from lanework.testing import adrain
+from lanework.testing import Clock, adrain
 from tests.kg.processes import until
 from tests.kg.provider import Fault, Provider
 
@@ -608,3 +610,45 @@ def test_a_provider_that_is_away_at_the_start_is_asked_later(bench: Bench, caplo
         return bench.models.embed.dimensions
 
     assert bench.run(later()) == 64
+
+
+LEFT = """
+import asyncio, sys
+from pathlib import Path
+from tests.kg.provider import Provider
+from tests.kg.test_calling import Bench, ask
+
+bench = Bench(sys.argv[1], Provider(sys.argv[2]), Path(sys.argv[3]))
+bench.run(ask(bench))
+"""
+
+
+def test_money_that_a_killed_process_had_reserved_is_settled(bench: Bench, provider: Provider) -> None:
+    """No job has made the call, so no attempt ends with it: nobody but maintenance can know."""
+    bench.work.budgets.set("day", 1000)
+    bench.models.declare(bench.work)
+    provider.fail("hang")
+    left = subprocess.Popen([sys.executable, "-c", LEFT, bench.dsn, provider.url, str(bench.folder)], cwd=Path(__file__).parents[2])
+    provider.wait(now=1)
+    left.kill()
+    left.wait()
+    reserved = bench.work.budgets.get("day").reserved
+    assert reserved > 0 and bench.work.budgets.get("day").spent == 0
+
+    async def tended() -> Decimal:
+        await bench.work._arun(store.settle_lost_calls(bench.models.limits.longest + MARGIN_S))
+        return (await bench.work.budgets.aget("day")).reserved
+
+    assert bench.run(tended()) == reserved  # it may be only slow
+    clock = Clock(bench.work)
+    clock.advance(seconds=bench.models.limits.longest + 2 * MARGIN_S)
+    bench.run(maintained(bench))
+    assert [one.amount for one in bench.work.budgets.reservations() if one.state == "unknown"] == [reserved]
+    assert bench.work.budgets.get("day").spent >= reserved  # nobody knows whether it is on the bill: it counts
+
+
+async def maintained(bench: Bench) -> None:
+    async with bench.work.worker():
+        await bench.work.maintenance.arun_now("lost_calls")
+        while (await bench.work.budgets.aget("day")).reserved:
+            await asyncio.sleep(0.02)

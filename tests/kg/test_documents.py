@@ -12,7 +12,7 @@ import pytest
 
 from kg._store.documents import fold_documents
 from kg.documents.document import New, Options
-from kg.errors import DocumentNotFound, InvalidDocument, NotRetryable, OntologyFrozen, SameContent
+from kg.errors import DocumentNotFound, InvalidDocument, ModelAway, NotRetryable, OntologyFrozen, SameContent
 from kg.ingest.answers import StoredEmbed
 from kg.parts import Chunk, Extraction, Known
 from lanework import Retryable
@@ -454,3 +454,34 @@ def test_names_are_never_paths(database: str) -> None:
 
     on(database, main)
     assert InvalidDocument.http_status == 422
+
+
+class ShyEmbed(fakes.FakeEmbed):
+    """How long its vectors are it knows when it has been asked, and not before: a provider whose model nobody knows."""
+
+    asked = False
+
+    @property
+    def dimensions(self) -> int:  # type: ignore[override]
+        if not self.asked:
+            raise ModelAway("it has not answered yet")
+        return 8
+
+    async def load(self) -> None:
+        self.asked = True
+
+
+def test_a_process_that_has_asked_nothing_yet_runs_and_deletes_documents(database: str) -> None:
+    """A child process that runs a suspect, a worker that has started while the provider was away, an HTTP process."""
+
+    async def main(bench: fakes.Bench) -> None:
+        id = (await bench.documents.accept(new())).document.id
+        await adrain(bench.work)
+        done = await bench.documents.show(id)
+        assert (done.processing_status, (await bench.work.aget(done.job_id or 0)).tries_used) == ("completed", 0)
+        embed.asked = False
+        await bench.documents.delete(id, by="ada")
+        assert await bench.documents.find() == []
+
+    embed = ShyEmbed()
+    on(database, main, embed=embed)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from kg._store.verb import Verb, nothing, verb
 from lanework._store.budgets import Refusal, release_reservation, reserve, settle_reservation
 
-__all__ = ["CallRow", "Refusal", "release", "remove_calls", "reserve_outside", "settle", "write_calls"]
+__all__ = ["CallRow", "Refusal", "release", "remove_calls", "reserve_outside", "settle", "settle_lost_calls", "write_calls"]
 
 
 class CallRow(NamedTuple):
@@ -58,3 +58,8 @@ def settle(id: str, actual: Decimal | None) -> Verb[str]:
 
 def release(id: str) -> Verb[str]:
     return release_reservation(id)
+
+
+def settle_lost_calls(seconds: float) -> Verb[int]:
+    """Those that were reserved so long ago, and by no job."""
+    return verb("settle_lost_calls", lambda found: int(found[0][0]), seconds=seconds)

@@ -175,6 +175,7 @@ class Documents:
     async def delete(self, id: int, *, by: str) -> None:
         """Its job is told to stop; what only it supported leaves the graph; whatever its job still writes is refused."""
         pipeline = self._pipeline()
+        await pipeline.load()
         space = await self._work._arun(use_space(pipeline.embed.name, pipeline.embed.dimensions))
 
         async def within(vectors: Any, tx: Transaction) -> None:

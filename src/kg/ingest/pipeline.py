@@ -50,3 +50,9 @@ class Pipeline:
     chunks_at_once: int = 8
     #: How long so many chunks take at today's limits, for estimates.
     seconds: Callable[[int, Usage], float | None] = _nobody_knows
+
+    async def load(self) -> None:
+        """How long its vectors are, some embedders must be asked. A worker has done so when it started, unless their provider was
+        away; a child process that runs a suspect, and an HTTP process, have not."""
+        if (load := getattr(self.embed, "load", None)) is not None:
+            await load()

@@ -28,7 +28,9 @@ def declare(work: Lanework, pipeline: Callable[[], Pipeline], *, auto_approve: f
     @work.job(NAME, lane="interactive", progress=True, approval=Above(auto_approve), internal=True)
     async def ingestion(ctx: Context, document: int, version: int) -> dict[str, Any] | Outcome:
         try:
-            return await Run(ctx, work, pipeline(), await subject_of(work, document, version)).all()
+            parts = pipeline()
+            await parts.load()
+            return await Run(ctx, work, parts, await subject_of(work, document, version)).all()
         except Superseded:
             return Cancel(_GONE)
 

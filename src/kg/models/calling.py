@@ -70,6 +70,11 @@ class Limits:
     retries: int = 5
     base: float = 0.5  # seconds before the first of them; each next one twice as long
 
+    @property
+    def longest(self) -> float:
+        """Seconds that money can be reserved for one call outside of a job: it waits for a permit, for a rate, for the answer."""
+        return 3 * self.timeout
+
 
 class _For(NamedTuple):
     purpose: str | None = None

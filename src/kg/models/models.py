@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
-from kg._store.models import remove_calls
+from kg._store.models import remove_calls, settle_lost_calls
 from kg.config import KgSettings
 from kg.errors import ModelError
 from kg.ingest.extractor import ChatExtractor
@@ -29,6 +29,8 @@ from lanework.errors import ConfigError
 from lanework.secrets import SHORTEST
 
 logger = logging.getLogger("kg")
+#: A call that is older than it can be, by this much, is nobody's any more.
+MARGIN_S = 60.0
 
 
 class Models:
@@ -75,6 +77,11 @@ class Models:
         @work.maintenance("model_calls", every=86_400, timeout=600)
         async def tidy(ctx: Context) -> dict[str, int]:
             return {"removed": await work._arun(remove_calls(keep_days))}
+
+        @work.maintenance("lost_calls", every=60, timeout=60)
+        async def settle(ctx: Context) -> dict[str, int]:
+            """Money that was reserved for calls of an HTTP process that has died since. Those of a job are the engine's."""
+            return {"settled": await work._arun(settle_lost_calls(self.limits.longest + MARGIN_S))}
 
     # -- for estimates
 

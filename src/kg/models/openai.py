@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kg.errors import ModelAway, ModelGarbled, ModelRefusal, ModelRejected, ModelTruncated
-from kg.models.calling import Call, Calls, Got
+from kg.models.calling import Call, Calls, Got, calls_for
 from kg.models.clients import OpenAIClient
 from kg.models.prices import Price
 from kg.models.tokens import likely, most
@@ -148,7 +148,8 @@ class OpenAIEmbed:
         """Learns from the provider what nobody else knows."""
         await self._client.load()
         if not self._known:
-            await self.embed(["dimensions"])
+            with calls_for("dimensions"):
+                await self.embed(["dimensions"])
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         vectors: list[Vector] = []

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import psycopg
 from psycopg import errors as pg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
 from lanework.errors import (
@@ -84,8 +85,8 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
                     cursor.execute(verb.sql, verb.params, binary=verb.binary)
                     return verb.decode(cursor.fetchall() if _has_rows(cursor) else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
-                if not left or not conn.autocommit:
-                    raise
+                if not left or conn.info.transaction_status != TransactionStatus.IDLE:
+                    raise  # a caller's transaction: it is lost as a whole, and only the caller can begin it again
     raise AssertionError("unreachable")
 
 
@@ -101,8 +102,8 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
                     await cursor.execute(verb.sql, verb.params, binary=verb.binary)
                     return verb.decode(await cursor.fetchall() if _has_rows(cursor) else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
-                if not left or not conn.autocommit:
-                    raise
+                if not left or conn.info.transaction_status != TransactionStatus.IDLE:
+                    raise  # a caller's transaction: it is lost as a whole, and only the caller can begin it again
     raise AssertionError("unreachable")
 
 
