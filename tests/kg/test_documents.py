@@ -176,7 +176,7 @@ def test_a_throttled_chunk_delays_its_document_and_never_fails_it(database: str)
         taken = await bench.documents.accept(new())
         await adrain(bench.work)
         waiting = await bench.documents.show(taken.document.id)
-        assert waiting.processing_status == "queued" and waiting.chunks_done == 2
+        assert waiting.processing_status == "queued" and 1 <= waiting.chunks_done < 3  # none is begun after it
         job = await bench.work.aget(waiting.job_id or 0)
         assert job.tries_used == 0
         bench.extractor.fails.clear()
