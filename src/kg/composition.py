@@ -6,8 +6,10 @@ import logging
 from functools import cached_property, partial
 
 from kg.config import KgSettings
+from kg.documents.fetching import Fetcher
 from kg.documents.limits import ParseLimits
 from kg.documents.parsing import parse
+from kg.documents.sniffing import sniff
 from kg.errors import ModelMissing
 from kg.graph.growth import Growth
 from kg.ingest.chunker import WordChunker
@@ -47,5 +49,6 @@ class Composition:
         return Pipeline(
             partial(parse, limits=ParseLimits.from_settings(self._settings)),
             WordChunker(self._settings.chunk_words, overlap=self._settings.chunk_overlap), passages,
-            models.extractor, models.embed, Growth(self._work), self._settings.chunks_at_once, seconds,
+            models.extractor, models.embed, Growth(self._work), self._settings.chunks_at_once, seconds, sniff,
+            Fetcher.from_settings(self._settings).fetch,
         )  # fmt: skip

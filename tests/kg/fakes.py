@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from kg._store.schema import prepare
 from kg.documents.documents import Documents
 from kg.errors import InvalidDocument
-from kg.ingest.pipeline import Act, Pipeline
+from kg.documents.sniffing import sniff
+from kg.ingest.pipeline import Act, Page, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
@@ -94,6 +95,40 @@ class FakeEmbed:
         return Embedded(tuple(tuple(byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]) for text in texts))
 
 
+@dataclass(frozen=True)
+class FakePage:
+    data: bytes
+    media_type: str = "text/plain"
+    name: str = "page.txt"
+    url: str = ""
+
+
+class FakeWeb:
+    """What is at which address, or what asking for it raises; in the order of the askings, the last again and again."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[str | bytes | Page | Exception]] = {}
+        self.asked: Counter[str] = Counter()
+        self.gate: asyncio.Event | None = None
+        self.reached = asyncio.Event()
+
+    def has(self, url: str, *pages: str | bytes | Page | Exception) -> None:
+        self.pages[url] = list(pages)
+
+    async def fetch(self, url: str) -> Page:
+        self.asked[url] += 1
+        self.reached.set()
+        if self.gate is not None:
+            await self.gate.wait()
+        pages = self.pages[url]
+        found = pages.pop(0) if len(pages) > 1 else pages[0]
+        if isinstance(found, Exception):
+            raise found
+        if isinstance(found, (str, bytes)):
+            return FakePage(found.encode() if isinstance(found, str) else found, url=url)
+        return found
+
+
 class FakeGraph:
     """A table of its own."""
 
@@ -121,8 +156,10 @@ class Parts:
 
     def __init__(self, chunks_at_once: int = 4) -> None:
         self.extractor, self.embed, self.graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-        self.models, self.searching = Models(self.embed, self.extractor), self.embed
-        self.pipeline = Pipeline(parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once)
+        self.models, self.searching, self.web = Models(self.embed, self.extractor), self.embed, FakeWeb()
+        self.pipeline = Pipeline(
+            parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once, sniff=sniff, fetch=self.web.fetch
+        )
 
 
 @dataclass
@@ -134,17 +171,18 @@ class Bench:
     ontologies: Ontologies
     extractor: FakeExtractor
     embed: FakeEmbed
+    web: FakeWeb
 
 
 def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **settings: Any) -> Bench:
     work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-    pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once)
+    extractor, embed, graph, web = FakeExtractor(), FakeEmbed(), FakeGraph(), FakeWeb()
+    pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once, fetch=web.fetch)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
         work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000
     )
     ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
     prepare(work)
-    return Bench(work, documents, ontologies, extractor, embed)
+    return Bench(work, documents, ontologies, extractor, embed, web)

@@ -8,15 +8,14 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kg._store import ingestion as store
-from kg._store.ingestion import Source
 from kg._store.reading import use_space
 from kg._store.transaction import Block, fenced
-from kg._store.verb import Verb
 from kg.documents.document import Options
 from kg.ingest.answers import StoredEmbed, StoredExtractor
 from kg.ingest.arrangement import Arrangement, arrange
-from kg.ingest.pipeline import Pipeline
-from kg.ingest.reading import Piece, Reader, Subject, Superseded
+from kg.ingest.pipeline import Act, Pipeline
+from kg.ingest.reading import Piece, Reader, Reading, Subject, Superseded
+from kg.ingest.refusal import failed
 from kg.parts import Extraction, Known, Vector
 from lanework import Context, Fail, ItemError, Lanework
 from lanework.errors import ClaimLost, JobStopped
@@ -30,12 +29,12 @@ async def subject_of(work: Lanework, document: int, version: int) -> Subject:
     row = await work._arun(store.read_document(document, version))
     if row is None:
         raise Superseded
-    *known, ontology_name, name, media_type, hash, epoch, stored = row
-    id, version, ontology = known
+    id, version, ontology, ontology_name, name, media_type, hash, epoch, stored, awaits_fetch, duplicate_of = row
     options = Options.of(stored)
     return Subject(
-        id, version, ontology, name, media_type, bytes(hash), options.graph, options.collection or ontology_name, options.ask,
-        bool(stored.get("force")), epoch,
+        id, version, ontology, name, media_type, None if hash is None else bytes(hash), options.graph,
+        options.collection or ontology_name, options.ask, bool(stored.get("force")), epoch,
+        stored.get("url", "") if awaits_fetch else "", bool(stored.get("named")), stored.get("media_type", ""), duplicate_of,
     )  # fmt: skip
 
 
@@ -48,44 +47,42 @@ class Run:
         self._parked: Exception | None = None
         self._chunks = self._done = self._unread = 0
         self._epoch = self._space = 0
+        self._pieces: Sequence[Piece] = ()
+        self._plan = Arrangement([], [], [], {})
         self._storing = asyncio.Lock()  # chunks of one document are stored one by one: they would wait for its row anyway
 
     async def all(self) -> Finished | Fail:
+        if self._subject.duplicate_of is not None:
+            await self._arrange([])
+            return await self._finish(Reading(title=self._subject.name))
         reading, pieces = await Reader(self._ctx, self._work, self._pipeline, self._subject, "processing").read()
         if reading.error:
-            return Fail(reading.error, "invalid_input")
+            return failed(reading.error)
         self._epoch = await self._ctx.astep("epoch", _same, self._subject.epoch)
-        arrangement = await self._arrange(pieces)
-        await self._work_through(arrangement.todo)
+        await self._arrange(pieces)
+        await self._work_through(self._plan.todo)
         if self._parked is not None:  # a limit was reached: what is stored stays, and the job comes again
             raise self._parked
         if self._first is not None and len(self._errors) == self._chunks:
             raise self._first  # nothing could be done: the class of the error says whether it is tried again
-        return await self._finish(len(arrangement.kept))
+        return await self._finish(reading)
 
-    async def _arrange(self, pieces: Sequence[Piece]) -> Arrangement:
-        """In every attempt: what the one before has stored is there, and is not done again."""
-        subject, graph = self._subject, self._pipeline.graph
+    async def _arrange(self, pieces: Sequence[Piece]) -> None:
+        """In every attempt: what the one before has stored is there, and is not done again. Nothing goes yet: readers see the
+        version before until this one is done."""
+        subject = self._subject
         self._space = await self._work._arun(use_space(self._embed.name, self._embed.dimensions))
 
-        async def within(tx: Block, vectors: Any) -> Arrangement:
-            ontology = await self._claim(tx)
-            found = arrange(subject, pieces, await _sources(tx.run, subject.id))
-            if found.gone:
-                await graph.drop(tx.connection, ontology, found.gone, vectors, self._space)
-            if found.kept:
-                await tx.run(store.place_sources(subject.version, found.kept))
-            for verb in store.move(found.moved) if found.moved else ():
-                await tx.run(verb)
+        async def act(tx: Block) -> Arrangement:
+            await self._claim(tx)
+            sources = await tx.run(store.list_sources(subject.id))
+            found = arrange(subject, pieces, sources)
             await tx.run(store.begin_chunks(subject.id, subject.version, chunks=len(pieces), done=len(found.kept)))
             return found
 
-        gone = arrange(subject, pieces, await _sources(self._work._arun, subject.id)).gone
-        act = partial(self._fenced, within)
-        found: Arrangement = await (graph.dropping(self._embed, self._space, gone, act) if gone else act({}))
-        self._chunks, self._done, self._unread = len(pieces), len(found.kept), len(found.todo)
+        self._pieces, self._plan = pieces, await fenced(self._ctx, act)
+        self._chunks, self._done, self._unread = len(pieces), len(self._plan.kept), len(self._plan.todo)
         self._tell()
-        return found
 
     async def _fenced(self, within: Callable[[Block, Any], Awaitable[T]], vectors: Any) -> T:
         return await fenced(self._ctx, lambda tx: within(tx, vectors))
@@ -125,7 +122,7 @@ class Run:
 
     async def _one(self, alike: list[Piece]) -> None:
         """Chunks with the same text are read once. Passages are made of what is not in the chunk before, too."""
-        subject, graph, chunk = self._subject, self._pipeline.graph, alike[0].chunk
+        subject, chunk = self._subject, alike[0].chunk
         text, own = chunk.text, chunk.own - chunk.start
         passages = self._pipeline.passages(text[own:], own)
         vectors = (await self._embed.embed([one for _, _, one in passages])).vectors
@@ -133,11 +130,23 @@ class Run:
         self._unread -= len(alike)
         for piece in alike:
             within = partial(self._store, piece, extraction, list(zip(passages, vectors, strict=True)))
-            act = partial(self._fenced, within)
             async with self._storing:
-                await (graph.storing(self._embed, subject.ontology, self._space, extraction, act) if subject.graph else act({}))
+                await self._with_vectors(piece, extraction, partial(self._fenced, within))
             self._done += 1
             self._tell()
+
+    async def _with_vectors(self, piece: Piece, extraction: Extraction, act: Act[None]) -> None:
+        """Those for what the chunk says, and for what loses by the one it replaces."""
+        graph, subject = self._pipeline.graph, self._subject
+
+        async def store(others: Any) -> None:
+            if not subject.graph:
+                return await act(others)
+            both: Act[None] = lambda vectors: act({**others, **vectors})  # noqa: E731
+            return await graph.storing(self._embed, subject.ontology, self._space, extraction, both)
+
+        old = self._plan.replaced.get((piece.hash, piece.copy))
+        await (store({}) if old is None else graph.dropping(self._embed, self._space, [old], store))
 
     async def _extract(self, text: str, vectors: Sequence[Vector]) -> Extraction:
         """The extractor sees the ontology as it was when the document's work began, whoever else has written since."""
@@ -159,6 +168,8 @@ class Run:
         placed = [(chunk.start + start, chunk.start + finish, text) for (start, finish, text), _ in passages]
         vectors = [vector for _, vector in passages]
         ontology = await self._claim(tx)
+        if (old := self._plan.replaced.get((piece.hash, piece.copy))) is not None:
+            await self._pipeline.graph.drop(tx.connection, ontology, [old], meanings, self._space)
         source = await tx.run(
             store.add_source(
                 subject.id,
@@ -193,23 +204,39 @@ class Run:
 
     # -- the end ---------------------------------------------------------------------------------------------------------
 
-    async def _finish(self, kept: int) -> Finished:
+    async def _finish(self, reading: Reading) -> Finished:
+        """The end of this version is the end of the one before: what is not in it goes, and what is stands where it stands now."""
+        act, gone = partial(self._fenced, partial(self._end, reading)), self._plan.gone
+        self._ctx.progress(1.0, "finish", stage="finish")
+        return await (self._pipeline.graph.dropping(self._embed, self._space, gone, act) if gone else act({}))
+
+    async def _end(self, reading: Reading, tx: Block, vectors: Any) -> Finished:
         subject, failed = self._subject, len(self._errors)
         errors = [self._errors[n] for n in sorted(self._errors)]
-        told = f"{failed} of {self._chunks} chunks failed; the first: {errors[0].error}" if errors else None
+        if not self._plan.is_new:
+            await self._replace(tx, vectors)
+        duplicate = {} if subject.duplicate_of is None else {"duplicate_of": subject.duplicate_of}
+        verb = store.finish_document(
+            subject.id, subject.version, status="duplicate" if duplicate else "partial" if errors else "completed",
+            chunks=self._chunks, failed=failed,
+            error=f"{failed} of {self._chunks} chunks failed; the first: {errors[0].error}" if errors else None,
+            text_hash=bytes.fromhex(reading.text_hash) or None, characters=reading.characters, title=reading.title,
+            job=self._ctx.job_id, actor=self._ctx.owner or "",
+        )  # fmt: skip
+        if await tx.run(verb) is None:
+            raise Superseded
+        told = {"chunks": self._chunks, "kept": len(self._plan.kept), "failed": failed}
+        return await tx.finish({"document": subject.id, "version": subject.version, **(duplicate or told)}, errors)
 
-        async def act(tx: Block) -> Finished:
-            verb = store.finish_document(
-                subject.id, subject.version, status="partial" if errors else "completed", chunks=self._chunks, failed=failed,
-                error=told, job=self._ctx.job_id, actor=self._ctx.owner or "",
-            )  # fmt: skip
-            if await tx.run(verb) is None:
-                raise Superseded
-            result = {"document": subject.id, "version": subject.version, "chunks": self._chunks, "kept": kept, "failed": failed}
-            return await tx.finish(result, errors)
-
-        self._ctx.progress(1.0, "finish", stage="finish")
-        return await fenced(self._ctx, act)
+    async def _replace(self, tx: Block, vectors: Any) -> None:
+        ontology = await self._claim(tx)
+        sources = await tx.run(store.list_sources(self._subject.id))
+        found = arrange(self._subject, self._pieces, sources)
+        if found.gone:
+            await self._pipeline.graph.drop(tx.connection, ontology, found.gone, vectors, self._space)
+        await tx.run(store.place_sources(self._subject.version, found.kept))
+        for verb in store.move(found.moved) if found.moved else ():
+            await tx.run(verb)
 
     def _tell(self) -> None:
         finished = self._done + len(self._errors)
@@ -232,10 +259,6 @@ def _meta(subject: Subject, start: int, finish: int) -> dict[str, Any]:
 def _item_error(piece: Piece, error: Exception) -> ItemError:
     told = describe(error)
     return ItemError(f"chunk {piece.chunk.ordinal}", told["error"], classify(error), told["error_code"], told["traceback"])
-
-
-async def _sources(run: Callable[[Verb[list[Source]]], Awaitable[list[Source]]], document: int) -> list[Source]:
-    return await run(store.list_sources(document))
 
 
 async def _same(value: int) -> int:
