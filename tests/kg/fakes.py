@@ -6,14 +6,19 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
 
 from kg._store.schema import prepare
+from kg.documents.document import New
 from kg.documents.documents import Documents
-from kg.errors import InvalidDocument
+from kg.documents.fetching import Fetcher
 from kg.documents.sniffing import sniff
+from kg.errors import InvalidDocument
+from kg.graph.growth import Growth
 from kg.ingest.pipeline import Act, Page, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
@@ -22,6 +27,7 @@ from kg.parts import Chunk, Concept, Embed, Embedded, Extraction, Instance, Know
 from lanework import Lanework
 
 T = TypeVar("T")
+TEXT = "Lanes have Slots.\n\nWorkers take Jobs.\n\nLeaders sweep."
 
 
 class Unreadable(InvalidDocument):
@@ -104,7 +110,8 @@ class FakePage:
 
 
 class FakeWeb:
-    """What is at which address, or what asking for it raises; in the order of the askings, the last again and again."""
+    """What is at which address, or what asking for it raises; in the order of the askings, the last again and again. Other
+    addresses are fetched for real."""
 
     def __init__(self) -> None:
         self.pages: dict[str, list[str | bytes | Page | Exception]] = {}
@@ -120,6 +127,8 @@ class FakeWeb:
         self.reached.set()
         if self.gate is not None:
             await self.gate.wait()
+        if url not in self.pages:
+            return await Fetcher().fetch(url)
         pages = self.pages[url]
         found = pages.pop(0) if len(pages) > 1 else pages[0]
         if isinstance(found, Exception):
@@ -174,10 +183,12 @@ class Bench:
     web: FakeWeb
 
 
-def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **settings: Any) -> Bench:
+def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, real_graph: bool = False, **settings: Any) -> Bench:
     work = Lanework(dsn, beat=0.2, idle_beat=0.2, sweep=0.5, **settings)
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph, web = FakeExtractor(), FakeEmbed(), FakeGraph(), FakeWeb()
+    work.lane("estimates", max_slots=8, poll_interval_ms=100)
+    extractor, embed, web = FakeExtractor(), FakeEmbed(), FakeWeb()
+    graph = Growth(work) if real_graph else FakeGraph()
     pipeline = Pipeline(parse, Paragraphs(), passages, extractor, embed, graph, chunks_at_once, fetch=web.fetch)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
@@ -186,3 +197,33 @@ def make(dsn: str, *, chunks_at_once: int = 4, auto_approve: float = 1.0, **sett
     ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
     prepare(work)
     return Bench(work, documents, ontologies, extractor, embed, web)
+
+
+# -- for tests -----------------------------------------------------------------------------------------------------------------
+
+
+def new(text: str = TEXT, **more: Any) -> New:
+    return New(text.encode(), **{"name": "a.txt", "ontology": "manual", "owner": "ada", **more})
+
+
+def on(database: str, main: Callable[[Bench], Awaitable[None]], **settings: Any) -> None:
+    bench = make(database, **settings)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
+
+    async def run() -> None:
+        async with bench.work:
+            await main(bench)
+
+    asyncio.run(run())
+
+
+def graph(database: str) -> list[tuple[str, int]]:
+    with psycopg.connect(database) as conn:
+        return sorted(conn.execute("select word, start from fake_graph").fetchall())
+
+
+def ask(database: str, query: LiteralString, *values: Any) -> Any:
+    with psycopg.connect(database, autocommit=True) as conn:
+        row = conn.execute(query, values).fetchone()
+        return row and row[0]

@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
-from typing import Any, LiteralString
+from typing import Any
 
-import psycopg
 import pytest
 
 from kg._store.documents import fold_documents
-from kg.documents.document import New, Options
+from kg.documents.document import Options
 from kg.errors import DocumentNotFound, InvalidDocument, NotRetryable, OntologyFrozen
 from lanework import Retryable
 from lanework.testing import adrain
 from tests.kg import fakes
-
-TEXT = "Lanes have Slots.\n\nWorkers take Jobs.\n\nLeaders sweep."
-
-
-def new(text: str = TEXT, **more: Any) -> New:
-    return New(text.encode(), **{"name": "a.txt", "ontology": "manual", "owner": "ada", **more})
-
-
-def on(database: str, main: Callable[[fakes.Bench], Awaitable[None]], **settings: Any) -> None:
-    bench = fakes.make(database, **settings)
-    with psycopg.connect(database, autocommit=True) as conn:
-        conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
-
-    async def run() -> None:
-        async with bench.work:
-            await main(bench)
-
-    asyncio.run(run())
-
-
-def graph(database: str) -> list[tuple[str, int]]:
-    with psycopg.connect(database) as conn:
-        return sorted(conn.execute("select word, start from fake_graph").fetchall())
-
-
-def ask(database: str, query: LiteralString) -> Any:
-    with psycopg.connect(database, autocommit=True) as conn:
-        row = conn.execute(query).fetchone()
-        return row and row[0]
+from tests.kg.fakes import TEXT, ask, graph, new, on
 
 
 def test_a_document_goes_through(database: str) -> None:

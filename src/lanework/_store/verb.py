@@ -69,6 +69,11 @@ def scalar(found: list[Row]) -> Any:
     return found[0][0] if found else None
 
 
+def _is_idle(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Not in somebody's transaction: that one is over, and only he can do all of it again."""
+    return conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
 def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
     for left in reversed(range(_RETRIES)):
         with translated():
@@ -81,7 +86,7 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
                     cursor.execute(verb.sql, verb.params, binary=verb.binary)
                     return verb.decode(cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
-                if not left or not conn.autocommit:
+                if not left or not _is_idle(conn):
                     raise
     raise AssertionError("unreachable")
 
@@ -97,7 +102,7 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
                     await cursor.execute(verb.sql, verb.params, binary=verb.binary)
                     return verb.decode(await cursor.fetchall() if cursor.description else [])
             except (pg.DeadlockDetected, pg.SerializationFailure):
-                if not left or not conn.autocommit:
+                if not left or not _is_idle(conn):
                     raise
     raise AssertionError("unreachable")
 

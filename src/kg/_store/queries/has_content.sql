@@ -1,2 +1,2 @@
 -- Is what came what the document has already?
-select hash = %(hash)s and duplicate_of is null from kg.documents where id = %(id)s and version = %(version)s for update
+select coalesce(hash = %(hash)s, false) and duplicate_of is null from kg.documents where id = %(id)s and version = %(version)s for update
