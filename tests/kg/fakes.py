@@ -19,7 +19,7 @@ from kg.documents.fetching import Fetcher
 from kg.documents.sniffing import sniff
 from kg.errors import InvalidDocument
 from kg.graph.growth import Growth
-from kg.ingest.pipeline import Act, Page, Pipeline
+from kg.ingest.pipeline import Act, Page, Parse, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
@@ -163,7 +163,7 @@ class FakeGraph:
 class Parts:
     """What `make_api` is given in the place of models and a pipeline that settings name."""
 
-    def __init__(self, chunks_at_once: int = 4) -> None:
+    def __init__(self, chunks_at_once: int = 4, parse: Parse = parse) -> None:
         self.extractor, self.embed, self.graph = FakeExtractor(), FakeEmbed(), FakeGraph()
         self.models, self.searching, self.web = Models(self.embed, self.extractor), self.embed, FakeWeb()
         self.pipeline = Pipeline(

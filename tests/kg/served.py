@@ -86,9 +86,13 @@ class Served:
 
 
 @contextmanager
-def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **settings: Any) -> Iterator[Served]:
+def serve(
+    dsn: str, embed: Embed | None = None, walk: Walk | None = None, *, parts: Any = None, kg: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[Served]:  # fmt: skip
+    """`kg` are settings of the platform, the others of the engine."""
     work = make_work(dsn, **settings)
-    api = make_api(KgSettings.load(logins_per_minute=1000), work, embed, walk)
+    api = make_api(KgSettings.load(logins_per_minute=1000, **(kg or {})), work, embed, walk, parts)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(2048)
