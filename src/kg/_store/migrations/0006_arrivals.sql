@@ -53,9 +53,11 @@ declare
     v_heir bigint;
     v_frozen boolean;
 begin
+    -- all of them, before one is chosen: none goes meanwhile, and none comes, for that its caller holds the document
+    perform from kg.documents d where d.duplicate_of = p_document order by d.id for update;
     select d.id, o.state = 'frozen' into v_heir, v_frozen
     from kg.documents d join kg.ontologies o on o.id = d.ontology_id
-    where d.duplicate_of = p_document order by d.id limit 1 for update of d;
+    where d.duplicate_of = p_document order by d.id limit 1;
     if v_heir is null then return; end if;
     update kg.documents d set duplicate_of = v_heir where d.id = p_document;
     update kg.documents d
