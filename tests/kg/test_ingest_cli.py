@@ -10,16 +10,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from kg.cli import main
 from kg.documents.limits import ParseLimits
 from kg.documents.parsing import parse
 from kg.errors import FetchFailed
 from tests.kg import files
 from tests.kg.fakes import FakePage, Parts
-from tests.kg.served import Served, serve
+from tests.kg.served import Cli, Served, commands, serve
 from tests.servers import Databases
 
-Cli = Callable[..., tuple[int, str, str]]
 LIMIT = 3_000_000
 
 
@@ -44,17 +42,7 @@ def served(_fleet: Callable[[int], Databases], parts: Parts) -> Iterator[Served]
 
 @pytest.fixture
 def cli(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    monkeypatch.setenv("LANEWORK_DATA", str(tmp_path))
-    monkeypatch.setenv("KG_URL", f"http://127.0.0.1:{served.port}")
-    monkeypatch.setenv("KG_TOKEN", served.tokens["operator"])
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
+    return commands(served, tmp_path, monkeypatch, capsys)
 
 
 #: Name, content, and what is said about it.
