@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
 
 from lanework import Context, IdempotencyConflict, InvalidJob, Job, JobNotFinished, JobNotFound, Lanework
-from lanework._store.verb import Verb, arun, rows
+from lanework._store.verb import Verb, arun, nothing, rows, run
 from tests.processes.database_callers import ASYNC_KINDS, KINDS, async_unit_of, unit_of
 
 Echo = Job[[int], int]
@@ -248,3 +250,26 @@ def test_a_deadlock_in_a_callers_transaction_is_the_callers_to_repeat(database: 
         return list(await asyncio.gather(both(1, 2, one, other), both(2, 1, other, one)))
 
     assert sorted(asyncio.run(main())) in (["deadlock", "done"], ["deadlock", "deadlock"])
+
+
+def test_a_deadlock_inside_a_transaction_is_told_to_whoever_can_repeat_it(database: str) -> None:
+    # Red where a statement is repeated by itself whenever its connection is in autocommit mode: inside `conn.transaction()` too,
+    # where what then comes is InFailedSqlTransaction.
+    def lock(number: int) -> Verb[None]:
+        return Verb(b"select pg_advisory_xact_lock(%(number)s)", {"number": number}, nothing)
+
+    def both(first: int, second: int) -> str:
+        with psycopg.connect(database, autocommit=True) as conn:
+            try:
+                with conn.transaction():
+                    run(conn, lock(first))
+                    ready.wait()
+                    run(conn, lock(second))
+            except psycopg.Error as error:
+                return type(error).__name__
+        return "committed"
+
+    ready = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        ends = [pool.submit(both, 1, 2), pool.submit(both, 2, 1)]
+        assert sorted(end.result() for end in ends) == ["DeadlockDetected", "committed"]

@@ -12,6 +12,8 @@ MOST_SLOTS = 10_000
 
 def declare(work: Lanework, settings: KgSettings) -> None:
     work.lane("interactive", max_slots=documents_at_once(settings), poll_interval_ms=2000, stale_timeout_minutes=30)
+    # addresses are fetched in it: servers that do not answer must not keep other documents waiting
+    work.lane("estimates", max_slots=8, poll_interval_ms=2000)
     work.lane("maintenance", max_slots=1, poll_interval_ms=15_000, stale_timeout_minutes=60)
     work.lane("system", max_slots=1, poll_interval_ms=30_000, stale_timeout_minutes=120)
     work.lane("embedding", max_slots=3, poll_interval_ms=2000, stale_timeout_minutes=30)

@@ -6,15 +6,20 @@ import asyncio
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, LiteralString, TypeVar
+
+import psycopg
 
 from kg._store.schema import prepare
+from kg.documents.document import New
 from kg.documents.documents import Documents
+from kg.documents.fetching import Fetcher
+from kg.documents.sniffing import sniff
 from kg.errors import InvalidDocument
-from kg.ingest.pipeline import Act, Graph, Pipeline
+from kg.ingest.pipeline import Act, Graph, Page, Parse, Pipeline
 from kg.jobs import ingestion
 from kg.models.models import Models
 from kg.ontologies.ontologies import Ontologies
@@ -22,6 +27,7 @@ from kg.parts import Chunk, Chunker, Concept, Embed, Embedded, Extraction, Insta
 from lanework import Lanework
 
 T = TypeVar("T")
+TEXT = "Lanes have Slots.\n\nWorkers take Jobs.\n\nLeaders sweep."
 
 
 class Unreadable(InvalidDocument):
@@ -96,6 +102,43 @@ class FakeEmbed:
         return Embedded(tuple(tuple(byte / 255 for byte in hashlib.sha256(text.encode()).digest()[:8]) for text in texts))
 
 
+@dataclass(frozen=True)
+class FakePage:
+    data: bytes
+    media_type: str = "text/plain"
+    name: str = "page.txt"
+    url: str = ""
+
+
+class FakeWeb:
+    """What is at which address, or what asking for it raises; in the order of the askings, the last again and again. Other
+    addresses are fetched for real."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, list[str | bytes | Page | Exception]] = {}
+        self.asked: Counter[str] = Counter()
+        self.gate: asyncio.Event | None = None
+        self.reached = asyncio.Event()
+
+    def has(self, url: str, *pages: str | bytes | Page | Exception) -> None:
+        self.pages[url] = list(pages)
+
+    async def fetch(self, url: str) -> Page:
+        self.asked[url] += 1
+        self.reached.set()
+        if self.gate is not None:
+            await self.gate.wait()
+        if url not in self.pages:
+            return await Fetcher().fetch(url)
+        pages = self.pages[url]
+        found = pages.pop(0) if len(pages) > 1 else pages[0]
+        if isinstance(found, Exception):
+            raise found
+        if isinstance(found, (str, bytes)):
+            return FakePage(found.encode() if isinstance(found, str) else found, url=url)
+        return found
+
+
 class FakeGraph:
     """A table of its own. `gate`: nothing is stored before it opens."""
 
@@ -128,10 +171,12 @@ class FakeGraph:
 class Parts:
     """What `make_api` is given in the place of models and a pipeline that settings name."""
 
-    def __init__(self, chunks_at_once: int = 4) -> None:
+    def __init__(self, chunks_at_once: int = 4, parse: Parse = parse) -> None:
         self.extractor, self.embed, self.graph = FakeExtractor(), FakeEmbed(), FakeGraph()
-        self.models, self.searching = Models(self.embed, self.extractor), self.embed
-        self.pipeline = Pipeline(parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once)
+        self.models, self.searching, self.web = Models(self.embed, self.extractor), self.embed, FakeWeb()
+        self.pipeline = Pipeline(
+            parse, Paragraphs(), passages, self.extractor, self.embed, self.graph, chunks_at_once, sniff=sniff, fetch=self.web.fetch
+        )
 
 
 @dataclass
@@ -144,6 +189,7 @@ class Bench:
     extractor: FakeExtractor
     embed: FakeEmbed
     graph: FakeGraph
+    web: FakeWeb
 
 
 def make(
@@ -159,13 +205,44 @@ def make(
     """`grows` makes the graph; else chunks go to a table of their own."""
     work = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.5, **settings})
     work.lane("interactive", max_slots=4, poll_interval_ms=100)
-    extractor, embed, graph = FakeExtractor(), embed or FakeEmbed(), FakeGraph()
+    work.lane("estimates", max_slots=8, poll_interval_ms=100)
+    extractor, embed, graph, web = FakeExtractor(), embed or FakeEmbed(), FakeGraph(), FakeWeb()
     grown = graph if grows is None else grows(work)
-    pipeline = Pipeline(parse, chunker or Paragraphs(), passages, extractor, embed, grown, chunks_at_once)
+    pipeline = Pipeline(parse, chunker or Paragraphs(), passages, extractor, embed, grown, chunks_at_once, fetch=web.fetch)
     job = ingestion.declare(work, lambda: pipeline, auto_approve=auto_approve)
     documents = Documents(
         work, job, lambda: pipeline, sniff=lambda data, name, declared: declared or "text/plain", size_limit=1_000_000
     )
     ontologies = Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))
     prepare(work)
-    return Bench(work, documents, ontologies, extractor, embed, graph)
+    return Bench(work, documents, ontologies, extractor, embed, graph, web)
+
+
+# -- for tests -----------------------------------------------------------------------------------------------------------------
+
+
+def new(text: str = TEXT, **more: Any) -> New:
+    return New(text.encode(), **{"name": "a.txt", "ontology": "manual", "owner": "ada", **more})
+
+
+def on(database: str, main: Callable[[Bench], Awaitable[None]], **settings: Any) -> None:
+    bench = make(database, **settings)
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
+
+    async def run() -> None:
+        async with bench.work:
+            await main(bench)
+
+    asyncio.run(run())
+
+
+def graph(database: str) -> list[tuple[str, int]]:
+    with psycopg.connect(database) as conn:
+        return sorted(conn.execute("select word, start from fake_graph").fetchall())
+
+
+def ask(database: str, query: LiteralString, *values: Any) -> Any:
+    with psycopg.connect(database, autocommit=True) as conn:
+        row = conn.execute(query, values).fetchone()
+        return row and row[0]

@@ -6,13 +6,17 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
+
+import pytest
 
 from kg.access.access import Access
 from kg.app import make_api
+from kg.cli import main
 from kg.config import KgSettings
 from kg.graph.questions import Walk
 from kg.parts import Embed
@@ -86,9 +90,13 @@ class Served:
 
 
 @contextmanager
-def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **settings: Any) -> Iterator[Served]:
+def serve(
+    dsn: str, embed: Embed | None = None, walk: Walk | None = None, *, parts: Any = None, kg: dict[str, Any] | None = None,
+    **settings: Any,
+) -> Iterator[Served]:  # fmt: skip
+    """`kg` are settings of the platform, the others of the engine."""
     work = make_work(dsn, **settings)
-    api = make_api(KgSettings.load(logins_per_minute=1000), work, embed, walk)
+    api = make_api(KgSettings.load(logins_per_minute=1000, **(kg or {})), work, embed, walk, parts)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(2048)
@@ -107,3 +115,21 @@ def serve(dsn: str, embed: Embed | None = None, walk: Walk | None = None, **sett
         server.handle_exit(15, None)
         thread.join(60)
         assert not thread.is_alive()
+
+
+Cli = Callable[..., tuple[int, str, str]]
+
+
+def commands(served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    """`kg` as an operator has it, in a folder, with this server: exit code, stdout, stderr."""
+    monkeypatch.setenv("LANEWORK_DATA", str(folder))
+    monkeypatch.setenv("KG_URL", f"http://127.0.0.1:{served.port}")
+    monkeypatch.setenv("KG_TOKEN", served.tokens["operator"])
+    monkeypatch.chdir(folder)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        code = main(words)
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run

@@ -15,8 +15,8 @@ from kg.graph.growth import Growth
 from lanework import Retryable
 from lanework.testing import adrain
 from tests.kg import fakes
+from tests.kg.fakes import TEXT, ask, graph, new, on
 from tests.kg.graphs import PARTS
-from tests.kg.test_documents import TEXT, ask, graph, new, on
 
 CALLERS = 8
 
@@ -143,6 +143,7 @@ class Takeover(fakes.FakeGraph):
     """Once, a job is given away when it has an answer and is about to store the chunk. Its worker has not heard of it."""
 
     def __init__(self, database: str, word: str) -> None:
+        super().__init__()
         self.database, self.word = database, word
 
     async def storing(self, embed: Any, ontology: int, space: int, extraction: Any, act: Any) -> Any:
@@ -261,12 +262,11 @@ def test_a_retry_pays_for_nothing_that_had_an_answer(database: str) -> None:
         with psycopg.connect(database, autocommit=True) as conn:
             conn.execute("drop trigger refuse on fake_graph")
         bench.extractor.fails.clear()
-        embedded = dict(bench.embed.texts)
         await bench.documents.retry(document.id, by="ada")
         await adrain(bench.work)
         assert (await bench.documents.show(document.id)).processing_status == "completed"
         assert bench.extractor.calls == {"Lanes have Slots.\n\n": 1, "Workers take Jobs.\n\n": 1, "Leaders sweep.": 2}
-        assert dict(bench.embed.texts) == embedded  # passages of all three were known
+        assert set(bench.embed.texts.values()) == {1}
 
     on(database, main)
     assert len(graph(database)) == 5

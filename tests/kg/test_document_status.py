@@ -15,7 +15,7 @@ from kg.errors import NotRetryable
 from lanework import Retryable
 from lanework.testing import adrain
 from tests.kg import fakes
-from tests.kg.test_documents import new, on
+from tests.kg.fakes import new, on
 
 #: What a document must say of itself by its job's state.
 TRUE = {

@@ -16,8 +16,13 @@ TEXT = "Lanes have Slots.\n\nWorkers take Jobs."
 
 
 @pytest.fixture
-def docs(database: str) -> Iterator[House]:
-    with open_house(database, parts=Parts(), document_limit=20_000) as house, psycopg.connect(database, autocommit=True) as conn:
+def parts() -> Parts:
+    return Parts()
+
+
+@pytest.fixture
+def docs(database: str, parts: Parts) -> Iterator[House]:
+    with open_house(database, parts=parts, document_limit=20_000) as house, psycopg.connect(database, autocommit=True) as conn:
         conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
         yield house
 
@@ -72,17 +77,17 @@ def test_a_form_and_bare_bytes(docs: House) -> None:
     [
         ({"json": {}}, 422, "a text or a url"),
         ({"json": {"text": "a", "url": "http://x.org"}}, 422, "one of the two"),
-        ({"json": {"text": ""}}, 422, "empty"),
         ({"json": {"text": "a", "colour": "red"}}, 422, "colour"),
         ({"json": {"text": "a", "ontology": "a/b"}}, 422, "ontology"),
         ({"json": {"text": "a\0"}}, 422, "NUL"),
-        ({"json": {"url": "http://127.0.0.1/x"}}, 422, "127.0.0.1"),
         ({"json": {"url": "file:///etc/passwd"}}, 422, "http"),
+        ({"json": {"url": "not an address"}}, 422, "no spaces"),
+        ({"json": {"url": "https://ada:secret@example.org/"}}, 422, "user or password"),
+        ({"content": b""}, 422, "no JSON"),
         ({"files": {"other": ("a", b"b")}}, 422, "file"),
         ({"content": b"{", "headers": {"Content-Type": "application/json"}}, 422, "no JSON"),
         ({"content": b"x", "headers": {"Content-Type": "multipart/form-data"}}, 422, "form"),
-        ({"content": b"\x89PNG\r\n\x1a\n\0\0", "headers": {"Content-Type": "image/png"}}, 415, "image/png"),
-        ({"json": {"text": "x" * 20_001}}, 422, "20,001 bytes"),
+        ({"json": {"text": "x" * 20_001}}, 413, "20,001 bytes"),
         ({"content": b"x" * 100_000, "headers": {"Content-Type": "text/plain"}}, 413, "larger than"),
     ],
 )
@@ -91,6 +96,50 @@ def test_what_cannot_be_taken_is_said(docs: House, more: dict[str, Any], status:
     assert answer.status_code == status, answer.text
     assert says in answer.json()["detail"]
     assert docs.ask("read_only", "GET", "/documents").json() == {"documents": [], "next": None}
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "says"),
+    [
+        ({"json": {"text": ""}}, "KG-211", "is empty"),
+        ({"files": {"file": ("../empty.txt", b"")}}, "KG-211", "'empty.txt' is empty"),
+        ({"content": b"", "headers": {"Content-Type": "text/plain"}}, "KG-211", "is empty"),
+        ({"content": b"\x89PNG\r\n\x1a\n\0\0", "headers": {"Content-Type": "image/png"}}, "KG-210", "image/png"),
+        ({"files": {"file": ("../../notes.pdf", b"just text")}}, "KG-210", "'notes.pdf' should be a PDF"),
+        ({"json": {"url": "http://127.0.0.1/x"}}, "KG-214", "127.0.0.1"),
+        ({"json": {"url": "http://169.254.169.254/latest/meta-data"}}, "KG-214", "169.254.169.254"),
+        ({"json": {"url": "http://localhost:5432/"}}, "KG-214", "localhost"),
+    ],
+)
+def test_what_cannot_be_read_is_one_failed_job(docs: House, more: dict[str, Any], code: str, says: str) -> None:
+    taken = docs.ask("contributor", "POST", "/ingest", **more)
+    assert taken.status_code == 202, taken.text
+    docs.act(adrain(docs.work))
+    [document] = docs.ask("read_only", "GET", "/documents").json()["documents"]
+    assert (document["id"], document["processing_status"]) == (taken.json()["document"]["id"], "failed")
+    assert document["error"].startswith(f"{code}: ") and says in document["error"], document["error"]
+    [job] = [one for one in docs.ask("operator", "GET", "/jobs").json()["jobs"] if one["status"] == "failed"]
+    assert (job["id"], job["type"], job["error_code"]) == (taken.json()["job"], "ingestion", code)
+    told = docs.ask("contributor", "POST", "/ingest", **_to_tell(more))  # whoever only asks is told at once
+    assert told.status_code in (415, 422) and told.json()["code"] == code
+
+
+def _to_tell(more: dict[str, Any]) -> dict[str, Any]:
+    if "json" in more:
+        return {**more, "json": {**more["json"], "estimate": True}}
+    return {**more, "data": {"estimate": "true"}} if "files" in more else {**more, "params": {"estimate": "true"}}
+
+
+def test_an_address(docs: House, parts: Parts) -> None:
+    parts.web.has("https://example.org/a", TEXT)
+    taken = docs.ask("contributor", "POST", "/ingest", json={"url": "https://example.org/a", "ontology": "manual"})
+    assert taken.status_code == 202 and not parts.web.asked, "nobody waits for somebody else's server"
+    document = taken.json()["document"]
+    assert (document["key"], document["name"], taken.json()["job"]) == ("https://example.org/a", "a", document["job_id"])
+    docs.act(adrain(docs.work))
+    assert docs.ask("read_only", "GET", f"/documents/{document['id']}").json()["processing_status"] == "completed"
+    same = put(docs, text=TEXT, key="file:/elsewhere")
+    assert same.status_code == 200 and same.json()["document"]["id"] == document["id"]
 
 
 def test_an_estimate_only_tells(docs: House) -> None:

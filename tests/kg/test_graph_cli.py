@@ -11,9 +11,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from kg.cli import main
 from tests.kg.graph import HEART, Writer, fill
-from tests.kg.served import Served, serve
+from tests.kg.served import Cli, Served, commands, serve
 from tests.servers import Databases
 
 
@@ -28,24 +27,8 @@ def graph(_fleet: Callable[[int], Databases]) -> Iterator[tuple[Served, Writer]]
 
 
 @pytest.fixture
-def cli(
-    graph: tuple[Served, Writer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
-    served, _ = graph
-    monkeypatch.setenv("LANEWORK_DATA", str(tmp_path))
-    monkeypatch.setenv("KG_URL", f"http://127.0.0.1:{served.port}")
-    monkeypatch.setenv("KG_TOKEN", served.tokens["operator"])
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = main(words)
-        told = capsys.readouterr()
-        return code, told.out, told.err
-
-    return run
-
-
-Cli = Callable[..., tuple[int, str, str]]
+def cli(graph: tuple[Served, Writer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+    return commands(graph[0], tmp_path, monkeypatch, capsys)
 
 
 def test_search(cli: Cli) -> None:

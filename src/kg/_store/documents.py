@@ -4,11 +4,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from psycopg.types.json import Jsonb
 
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+
+
+class Held(NamedTuple):
+    """A document whose row is held. `blobs` are its bytes and its texts."""
+
+    id: int
+    version: int
+    job: int | None
+    ontology: int
+    owner: str
+    awaits_fetch: bool
+    blobs: list[bytes]
+
+
+class Known(NamedTuple):
+    """A document that is there already. `same`: it has this content; `named`: it has this key."""
+
+    id: int
+    same: bool
+    named: bool
+    duplicate_of: int | None
+    awaits_fetch: bool
+    job: int | None
+    owner: str
+
+
+class Heir(NamedTuple):
+    """A document that has got the content of another one."""
+
+    id: int
+    version: int
+    owner: str
 
 
 def first(found: list[Row]) -> Row | None:
@@ -64,28 +96,38 @@ def read_blob(hash: bytes) -> Verb[Any]:
 
 
 def add_document(
-    ontology: int, hash: bytes, *, key: str | None, name: str, media_type: str, size: int, owner: str,
+    ontology: int, hash: bytes | None, *, key: str | None, name: str, media_type: str, size: int, owner: str,
     provenance: Mapping[str, Any], options: Mapping[str, Any],
 ) -> Verb[Row | None]:  # fmt: skip
-    """(id, version), or None where there is one of this content or key."""
+    """(id, version), or None where there is one of this content or key. Without a hash: an address, still to be fetched."""
     return verb(
         "add_document", first, ontology=ontology, hash=hash, key=key, name=name, media_type=media_type, size=size, owner=owner,
         provenance=Jsonb(dict(provenance)), options=Jsonb(dict(options)),
     )  # fmt: skip
 
 
-def known_documents(ontology: int, hash: bytes, key: str | None) -> Verb[list[Row]]:
-    """(id, is it this content, its job, its owner) of up to two, held."""
-    return verb("known_documents", rows, ontology=ontology, hash=hash, key=key)
+def known_documents(ontology: int, hash: bytes | None, key: str | None) -> Verb[list[Known]]:
+    """Up to two, held."""
+    return verb("known_documents", lambda found: [Known(*row) for row in found], ontology=ontology, hash=hash, key=key)
 
 
 def renew_document(
-    id: int, hash: bytes, *, name: str, media_type: str, size: int, provenance: Mapping[str, Any], options: Mapping[str, Any]
-) -> Verb[Row]:
+    id: int, hash: bytes, *, duplicate_of: int | None, name: str, media_type: str, size: int, provenance: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Verb[Row]:  # fmt: skip
     return verb(
-        "renew_document", lambda found: found[0], id=id, hash=hash, name=name, media_type=media_type, size=size,
-        provenance=Jsonb(dict(provenance)), options=Jsonb(dict(options)),
+        "renew_document", lambda found: found[0], id=id, hash=hash, duplicate_of=duplicate_of, name=name, media_type=media_type,
+        size=size, provenance=Jsonb(dict(provenance)), options=Jsonb(dict(options)),
     )  # fmt: skip
+
+
+def refetch_document(id: int, name: str | None, options: Mapping[str, Any]) -> Verb[Row]:
+    return verb("refetch_document", lambda found: found[0], id=id, name=name, options=Jsonb(dict(options)))
+
+
+def pass_on(id: int) -> Verb[Heir | None]:
+    """Call it before the document's content changes or goes."""
+    return verb("pass_on", lambda found: Heir(*found[0]) if found else None, id=id)
 
 
 def reopen_document(id: int) -> Verb[None]:
@@ -122,9 +164,8 @@ def document_text(id: int) -> Verb[Any]:
     return verb("document_text", scalar, id=id)
 
 
-def hold_document(id: int) -> Verb[Row | None]:
-    """(id, version, job, ontology, hash, hash of its text, …), held."""
-    return verb("hold_document", first, id=id)
+def hold_document(id: int) -> Verb[Held | None]:
+    return verb("hold_document", lambda found: Held(*found[0]) if found else None, id=id)
 
 
 def remove_document(id: int, *, by: str) -> Verb[None]:

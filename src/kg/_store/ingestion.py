@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from psycopg.types.json import Jsonb
+
 from kg._store.documents import _json
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 from kg.parts import Vector
@@ -26,7 +28,7 @@ class Source(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Where a stored chunk stands now, and by how much it has moved."""
+    """Where a stored chunk stands now, by how much it has moved, and whether it is of a version before."""
 
     id: int
     ordinal: int
@@ -34,19 +36,47 @@ class Placed(NamedTuple):
     own: int
     finish: int
     shift: int
+    aged: bool
 
 
 def read_document(id: int, version: int) -> Verb[Row | None]:
-    """(id, version, ontology, its name, name, media type, hash, the ontology's epoch, options), or None: replaced or deleted."""
-    return verb("read_document", lambda found: (*found[0][:8], _json(found[0][8])) if found else None, id=id, version=version)
+    """(id, version, ontology, its name, name, media type, hash, the ontology's epoch, options, is it to be fetched, whose content
+    it has), or None: replaced or deleted."""
+    return verb(
+        "read_document",
+        lambda found: (*found[0][:8], _json(found[0][8]), *found[0][9:]) if found else None,
+        id=id,
+        version=version,
+    )
 
 
 def stage_document(id: int, version: int, status: str, stage: str) -> Verb[Any]:
     return verb("stage_document", scalar, id=id, version=version, status=status, stage=stage)
 
 
-def parsed_document(id: int, version: int, *, hash: bytes, characters: int, title: str) -> Verb[Any]:
-    return verb("parsed_document", scalar, id=id, version=version, hash=hash, characters=characters, title=title)
+def has_content(id: int, version: int, hash: bytes) -> Verb[Any]:
+    """None: replaced or deleted. Held."""
+    return verb("has_content", scalar, id=id, version=version, hash=hash)
+
+
+def hold_content(id: int, ontology: int, hash: bytes) -> Verb[Any]:
+    """The other document that has it, held."""
+    return verb("hold_content", scalar, id=id, ontology=ontology, hash=hash)
+
+
+def fetched_document(
+    id: int, version: int, *, hash: bytes, duplicate_of: int | None, name: str | None, media_type: str, size: int, url: str
+) -> Verb[Any]:
+    return verb(
+        "fetched_document", scalar, id=id, version=version, hash=hash, duplicate_of=duplicate_of, name=name, media_type=media_type,
+        size=size, provenance=Jsonb({"url": url}),
+    )  # fmt: skip
+
+
+def parsed_document(id: int, version: int, *, hash: bytes, characters: int, title: str, media_type: str) -> Verb[Any]:
+    return verb(
+        "parsed_document", scalar, id=id, version=version, hash=hash, characters=characters, title=title, media_type=media_type
+    )
 
 
 def claim_document(id: int, version: int) -> Verb[Any]:
@@ -72,6 +102,7 @@ def move(placed: Sequence[Placed]) -> list[Verb[None]]:
         verb("shift_passages", nothing, **moved),
         verb("shift_instances", nothing, **moved),
         verb("settle_instances", nothing, ids=moved["ids"]),
+        verb("shift_items", nothing, **moved),
     ]
 
 
@@ -114,20 +145,14 @@ def add_items(
 
 
 def finish_document(
-    id: int, version: int, *, status: str, chunks: int, failed: int, error: str | None, job: int, actor: str
-) -> Verb[Any]:
+    id: int, version: int, *, status: str, chunks: int, failed: int, error: str | None, text_hash: bytes | None,
+    characters: int | None, title: str, job: int, actor: str,
+) -> Verb[Any]:  # fmt: skip
+    """From now on its text is this one."""
     return verb(
-        "finish_document",
-        scalar,
-        id=id,
-        version=version,
-        status=status,
-        chunks=chunks,
-        failed=failed,
-        error=error,
-        job=job,
-        actor=actor,
-    )
+        "finish_document", scalar, id=id, version=version, status=status, chunks=chunks, failed=failed, error=error,
+        text_hash=text_hash, characters=characters, title=title, job=job, actor=actor,
+    )  # fmt: skip
 
 
 def literal(vector: Vector) -> str:

@@ -17,8 +17,8 @@ from lanework.outcomes import Finished, ItemError
 
 T = TypeVar("T")
 _TRIES = 5
-#: Another transaction was in the way: the same again may well succeed.
-IN_THE_WAY = (pg.DeadlockDetected, pg.SerializationFailure, pg.ForeignKeyViolation)
+#: Another transaction was in the way: the same again may well succeed. What is unique was taken in this moment: it is visible now.
+IN_THE_WAY = (pg.DeadlockDetected, pg.SerializationFailure, pg.ForeignKeyViolation, pg.UniqueViolation)
 
 
 class Transaction:

@@ -16,7 +16,6 @@ from kg.api import incoming
 from kg.api.incoming import Incoming
 from kg.documents.document import Document, New, Status
 from kg.documents.documents import Documents
-from kg.documents.fetching import fetch
 from lanework import Estimate
 from lanework.api import Forbidden, Routes, Who
 from lanework.api.fields import Before, Id, Limit
@@ -72,8 +71,9 @@ class DocumentRoutes:
         idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
     ) -> Any:
         """Takes a document: a form with a `file`, JSON with a `text` or a `url`, or bare bytes with the other fields in the
-        address. The same content in one ontology is one document: it is answered as it is, with 200. `estimate` only tells
-        what it would cost. The same Idempotency-Key with the same request gets the same answer."""
+        address. What cannot be read, or fetched, is a failed job. The same content in one ontology is one document: it is
+        answered as it is, with 200. `estimate` only tells what it would cost. The same Idempotency-Key with the same request gets
+        the same answer."""
         came = await incoming.read(request)
         if not Reach.of(who, WRITE).may_add_to(came.wish.ontology):
             raise Forbidden(f"{WRITE} for the ontology {came.wish.ontology!r}")
@@ -91,7 +91,7 @@ class DocumentRoutes:
         return _answer(status, taken)
 
     async def _take(self, who: Any, came: Incoming) -> tuple[int, Taken | Estimated]:
-        new = await _new(who.name, came)
+        new = _new(who.name, came)
         if came.wish.estimate:
             return 200, Estimated(estimate=await self.documents.estimate(new))
         taken = await self.documents.accept(new, Reach.of(who, WRITE))
@@ -136,16 +136,12 @@ class DocumentRoutes:
         return Taken(document=document, job=document.job_id, existing=False)
 
 
-async def _new(owner: str, came: Incoming) -> New:
-    wish = came.wish
-    data, name, media_type, key, provenance = came.data, came.name, came.media_type, wish.key, {}
-    if came.url is not None:
-        page = await fetch(came.url)
-        data, media_type = page.data, media_type or page.media_type
-        name, key, provenance = name or page.name, key or came.url, {"url": page.url}
+def _new(owner: str, came: Incoming) -> New:
+    wish, provenance = came.wish, {} if came.url is None else {"url": came.url}
+    name = came.name or ("document" if came.url is None else "")
     return New(
-        data, name=name or "document", ontology=wish.ontology, owner=owner, media_type=media_type, key=key, options=wish.options,
-        force=wish.force, provenance=provenance,
+        came.data, name=name, ontology=wish.ontology, owner=owner, media_type=came.media_type, key=wish.key, options=wish.options,
+        force=wish.force, provenance=provenance, url=came.url,
     )  # fmt: skip
 
 

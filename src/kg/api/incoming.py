@@ -45,7 +45,7 @@ class Told(Wish):
     """A document as JSON: a text, or an address to fetch it from."""
 
     text: str | None = None
-    url: Annotated[str, Field(max_length=2000)] | None = None
+    url: Annotated[str, Field(max_length=2000, description="fetched by the job, from public addresses only")] | None = None
     media_type: Annotated[str, Field(max_length=200)] = ""
 
 
@@ -69,8 +69,12 @@ async def read(request: Request) -> Incoming:
         return await _form(request)
     if kind == _JSON:
         return await _json(request)
-    wish = _checked(Wish, dict(request.query_params))
-    return Incoming(wish, await request.body(), media_type="" if kind == "application/octet-stream" else kind)
+    wish, data = _checked(Wish, dict(request.query_params)), await request.body()
+    if not data and not kind:
+        raise InvalidDocument(
+            "there is no document in the request: send a form with a file, JSON, or bytes with their Content-Type"
+        )
+    return Incoming(wish, data, media_type="" if kind == "application/octet-stream" else kind)
 
 
 async def _form(request: Request) -> Incoming:

@@ -8,7 +8,7 @@ from typing import Any
 from lanework.cli.output import Column
 
 Record = Mapping[str, Any]
-FINAL = ("completed", "partial", "failed", "cancelled")
+FINAL = ("completed", "partial", "failed", "cancelled", "duplicate")
 COLOURS = {
     "completed": "green", "partial": "yellow", "failed": "red", "cancelled": "yellow", "processing": "cyan",
     "awaiting_approval": "yellow",
@@ -22,6 +22,8 @@ def chunks(document: Record) -> str:
 
 def state(document: Record) -> str:
     status: str = document["processing_status"].replace("_", " ")
+    if document["processing_status"] == "duplicate" and document["duplicate_of"] is not None:
+        return f"duplicate of {document['duplicate_of']}"
     return f"{status}: {document['stage']}" if document["stage"] and document["processing_status"] not in FINAL else status
 
 

@@ -19,13 +19,14 @@ _PAUSE = 0.25
 
 
 def wait_for(documents: Sequence[Record]) -> int:
-    """0 if all are completed; 1 if one failed, is partial, was cancelled, or waits for somebody's approval."""
+    """0 if all are completed (or equal one that is worked); 1 if one failed, is partial, was cancelled, or waits for somebody's
+    approval."""
     screen = _Screen()
     open, bad = {one["id"]: one for one in documents}, 0
     while True:
         for id in [id for id, one in open.items() if _has_ended(one)]:
             ended = open.pop(id)
-            bad += ended["processing_status"] != "completed"
+            bad += ended["processing_status"] not in ("completed", "duplicate")
             screen.tell(ended)
         screen.draw(list(open.values()))
         if not open:
@@ -54,7 +55,10 @@ class _Screen:
         self._wipe()
         status = document["processing_status"]
         word = "to approve" if status == "awaiting_approval" else status
-        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {chunks(document) or '0'} chunks"
+        what = (
+            f"{chunks(document) or '0'} chunks" if document["duplicate_of"] is None else f"of document {document['duplicate_of']}"
+        )
+        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {what}"
         sys.stdout.write(f"{paint(line, COLOURS.get(status, ''))}\n")
         if document["error"]:
             sys.stdout.write(f"{pad('', 12)}{safe(document['error'])}\n")

@@ -11,15 +11,18 @@ from typing import Any, Literal
 
 from kg.errors import InvalidDocument
 
-Status = Literal["queued", "estimating", "awaiting_approval", "processing", "completed", "partial", "failed", "cancelled"]
-FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
+Status = Literal[
+    "queued", "estimating", "awaiting_approval", "processing", "completed", "partial", "failed", "cancelled", "duplicate"
+]
+FINAL = frozenset({"completed", "partial", "failed", "cancelled", "duplicate"})
 LONGEST_NAME, LONGEST_KEY = 500, 2000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`processing_status` is true at every moment. `stage` says where in the work it is, or what it waits for."""
+    """`processing_status` is true at every moment. `stage` says where in the work it is, or what it waits for.
+    `duplicate_of`: the document of its ontology that has the same content, and is worked in its place."""
 
     id: int
     ontology: str
@@ -42,6 +45,7 @@ class Document:
     provenance: dict[str, Any]
     created_at: datetime
     updated_at: datetime
+    duplicate_of: int | None
 
     @property
     def finished(self) -> bool:
@@ -71,7 +75,9 @@ class Options:
 
 @dataclass(frozen=True)
 class New:
-    """What comes in. `key` is where it came from: new content under a known key is a new version."""
+    """What comes in: bytes, or the address that its job fetches them from. `key` is where it came from (the address, unless given):
+    new content under a known key is a new version. `media_type` is what it is said to be. An address without a `name` is called
+    as its server calls it."""
 
     data: bytes = field(repr=False)
     name: str
@@ -82,6 +88,12 @@ class New:
     options: Options = Options()
     force: bool = False
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    url: str | None = None
+
+    def stored_options(self) -> dict[str, Any]:
+        """Of this version: how it is worked, and where it is to be had."""
+        there = {"url": self.url, "named": bool(self.name), "media_type": self.media_type[:200]} if self.url is not None else {}
+        return {**self.options.stored(), **({"force": True} if self.force else {}), **there}
 
     @property
     def hash(self) -> bytes:

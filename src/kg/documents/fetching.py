@@ -204,10 +204,19 @@ def parse_url(url: str) -> httpx2.URL:
     return parsed
 
 
+def name_of(url: str) -> str:
+    """As the address calls it: the last part of its path, else the host."""
+    return _name_in(parse_url(url))
+
+
+def _name_in(url: httpx2.URL) -> str:
+    return safe_name(unquote(url.path.rstrip("/").rpartition("/")[2]), fallback=safe_name(url.host))
+
+
 def _name(answer: httpx2.Response, url: httpx2.URL) -> str:
     told = answer.headers.get("content-disposition", "")
     if found := _FILENAME_8.search(told):
         return safe_name(unquote(found[1]))
     if found := _FILENAME.search(told):
         return safe_name(found[1])
-    return safe_name(unquote(url.path.rstrip("/").rpartition("/")[2]), fallback=safe_name(url.host))
+    return _name_in(url)

@@ -11,9 +11,17 @@ from kg.ingest.reading import Piece, Subject
 
 @dataclass(frozen=True)
 class Arrangement:
+    """`replaced`: chunks of the same text that are read again, by what they are known by; they are among those that go."""
+
     kept: list[Placed]
     gone: list[int]
     todo: list[Piece]
+    replaced: dict[tuple[bytes, int], int]
+
+    @property
+    def is_new(self) -> bool:
+        """Nothing that stands there is of a version before."""
+        return not self.gone and not any(one.aged for one in self.kept)
 
     @property
     def moved(self) -> list[Placed]:
@@ -24,10 +32,13 @@ def arrange(subject: Subject, pieces: Sequence[Piece], sources: Sequence[Source]
     """A chunk is known by its text. Kept ones may stand elsewhere now."""
     stored = {(one.hash, one.copy): one for one in sources if _is_usable(one, subject)}
     wanted = {(one.hash, one.copy) for one in pieces}
-    kept = [_placed(stored[one.hash, one.copy], one) for one in pieces if (one.hash, one.copy) in stored]
+    kept = [_placed(stored[one.hash, one.copy], one, subject) for one in pieces if (one.hash, one.copy) in stored]
     staying = {source.id for key, source in stored.items() if key in wanted}
     return Arrangement(
-        kept, [one.id for one in sources if one.id not in staying], [one for one in pieces if (one.hash, one.copy) not in stored]
+        kept,
+        [one.id for one in sources if one.id not in staying],
+        [one for one in pieces if (one.hash, one.copy) not in stored],
+        {(one.hash, one.copy): one.id for one in sources if (one.hash, one.copy) in wanted and one.id not in staying},
     )
 
 
@@ -36,6 +47,6 @@ def _is_usable(source: Source, subject: Subject) -> bool:
     return bool(source.extractor) == subject.graph and (source.version == subject.version or not subject.force)
 
 
-def _placed(source: Source, piece: Piece) -> Placed:
-    chunk = piece.chunk
-    return Placed(source.id, chunk.ordinal, chunk.start, chunk.own, chunk.end, chunk.start - source.start)
+def _placed(source: Source, piece: Piece, subject: Subject) -> Placed:
+    chunk, aged = piece.chunk, source.version != subject.version
+    return Placed(source.id, chunk.ordinal, chunk.start, chunk.own, chunk.end, chunk.start - source.start, aged)

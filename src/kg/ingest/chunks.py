@@ -4,7 +4,7 @@ model from reading on; but it reads no further ahead than `chunks_at_once`."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from kg._store import ingestion as store
 from kg._store.transaction import Block, fenced
 from kg.ingest.answers import StoredEmbed, StoredExtractor
-from kg.ingest.pipeline import Pipeline
+from kg.ingest.pipeline import Act, Pipeline
 from kg.ingest.reading import Piece, Subject, Superseded
 from kg.parts import Extraction, Known, Vector
 from lanework import Context, ItemError, Lanework
@@ -24,13 +24,15 @@ Passage = tuple[int, int, str]
 
 
 class Chunks:
-    """`epoch`: of the ontology, when the document's work began; `space`: of the embedding's vectors."""
+    """`epoch`: of the ontology, when the document's work began; `space`: of the embedding's vectors; `replaced`: chunks of the same
+    text that are read again, by hash and copy. Each goes in the commit that stores the new one."""
 
     def __init__(
-        self, ctx: Context, work: Lanework, pipeline: Pipeline, subject: Subject, embed: StoredEmbed, *, epoch: int, space: int
-    ) -> None:
+        self, ctx: Context, work: Lanework, pipeline: Pipeline, subject: Subject, embed: StoredEmbed, *, epoch: int, space: int,
+        replaced: Mapping[tuple[bytes, int], int],
+    ) -> None:  # fmt: skip
         self._ctx, self._work, self._pipeline, self._subject, self._embed = ctx, work, pipeline, subject, embed
-        self._epoch, self._space = epoch, space
+        self._epoch, self._space, self._replaced = epoch, space, replaced
         self._extractor = StoredExtractor(ctx, pipeline.extractor)
         self.errors: dict[int, ItemError] = {}
         self.first: Exception | None = None
@@ -111,10 +113,23 @@ class Chunks:
             self._ahead.release()
 
     async def _store(self, piece: Piece, extraction: Extraction) -> None:
-        subject, graph = self._subject, self._pipeline.graph
         passages, vectors = await self._passages(piece)
-        act = partial(self._one_by_one, partial(self._write, piece, extraction, passages, vectors))
-        await (graph.storing(self._embed, subject.ontology, self._space, extraction, act) if subject.graph else act({}))
+        await self._with_meanings(
+            piece, extraction, partial(self._one_by_one, partial(self._write, piece, extraction, passages, vectors))
+        )
+
+    async def _with_meanings(self, piece: Piece, extraction: Extraction, act: Act[None]) -> None:
+        """Those for what the chunk says, and for what loses by the one it replaces."""
+        graph, subject = self._pipeline.graph, self._subject
+
+        async def store(others: Any) -> None:
+            if not subject.graph:
+                return await act(others)
+            both: Act[None] = lambda meanings: act({**others, **meanings})  # noqa: E731
+            return await graph.storing(self._embed, subject.ontology, self._space, extraction, both)
+
+        old = self._replaced.get((piece.hash, piece.copy))
+        await (store({}) if old is None else graph.dropping(self._embed, self._space, [old], store))
 
     async def _one_by_one(self, within: Callable[[Any, Block], Awaitable[T]], meanings: Any) -> T:
         async with self._storing:
@@ -126,6 +141,11 @@ class Chunks:
         """One chunk, one commit: its text, its passages, its part of the graph, and that it is done."""
         subject, chunk = self._subject, piece.chunk
         placed = [(chunk.start + start, chunk.start + finish, text) for start, finish, text in passages]
+        if (old := self._replaced.get((piece.hash, piece.copy))) is not None:
+            held = await tx.run(store.claim_document(subject.id, subject.version))
+            if held is None:
+                raise Superseded
+            await self._pipeline.graph.drop(tx.connection, held, [old], meanings, self._space)
         added = await tx.run(
             store.add_chunk(
                 subject.id, subject.version, hash=piece.hash, copy=piece.copy, ordinal=chunk.ordinal, start=chunk.start,

@@ -6,14 +6,33 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from kg.errors import AddressRefused
 from kg.parts import Chunker, Embed, Extraction, Extractor, Known, Parsed, Usage, Vector
 
 T = TypeVar("T")
+#: Bytes, a name, and what they are said to be → what they are; `Unsupported` or `Unreadable` says what is wrong.
+Sniff = Callable[[bytes, str, str], str]
 Parse = Callable[[bytes, str, str], Awaitable[Parsed]]
 #: A chunk's text and where it begins → (start, finish, text) of each passage.
 Passages = Callable[[str, int], Sequence[tuple[int, int, str]]]
 #: Opens a transaction of its own, each time that it is called, and stores with these vectors.
 Act = Callable[[Any], Awaitable[T]]
+
+
+class Page(Protocol):
+    """What an address gave. `url` is where it was found in the end, `media_type` what its server said."""
+
+    @property
+    def data(self) -> bytes: ...
+    @property
+    def media_type(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def url(self) -> str: ...
+
+
+Fetch = Callable[[str], Awaitable[Page]]
 
 
 class Graph(Protocol):
@@ -39,6 +58,14 @@ def _nobody_knows(chunks: int, usage: Usage) -> float | None:
     return None
 
 
+def _as_told(data: bytes, name: str, declared: str) -> str:
+    return declared or "text/plain"
+
+
+async def _nowhere(url: str) -> Page:
+    raise AddressRefused(f"addresses are not fetched here: {url[:200]!r}")
+
+
 @dataclass(frozen=True)
 class Pipeline:
     parse: Parse
@@ -50,6 +77,8 @@ class Pipeline:
     chunks_at_once: int = 8
     #: How long so many chunks take at today's limits, for estimates.
     seconds: Callable[[int, Usage], float | None] = _nobody_knows
+    sniff: Sniff = _as_told
+    fetch: Fetch = _nowhere
 
     async def load(self) -> None:
         """How long its vectors are, some embedders must be asked. A worker has done so when it started, unless their provider was

@@ -14,6 +14,7 @@ from kg._store import ingestion as store
 from kg._store.transaction import Block, fenced
 from kg.errors import KgError
 from kg.ingest.pipeline import Pipeline
+from kg.ingest.refusal import Refusal
 from kg.parts import Chunk, Chunker, Parsed
 from lanework import Context, Lanework
 from lanework.retries import classify
@@ -34,12 +35,17 @@ class Subject:
     ontology: int
     name: str
     media_type: str
-    hash: bytes
+    hash: bytes | None  # None: an address of which nothing has come yet
     graph: bool
     collection: str
     ask: bool
     force: bool
     epoch: int
+    #: The address it is to be fetched from; empty: its bytes are there.
+    url: str = ""
+    named: bool = True
+    declared: str = ""
+    duplicate_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,7 @@ class Reading:
 
     text_hash: str = ""
     title: str = ""
+    characters: int | None = None
     warnings: tuple[str, ...] = ()
     error: str = ""
 
@@ -77,47 +84,50 @@ class Reader:
 
     async def _parse(self) -> Reading:
         subject = self._subject
-        await self._stage("parse")
+        await stage(self._ctx, subject, self._status, "parse")
         data = await self._blob(subject.hash)
         try:
-            parsed = await self._pipeline.parse(data, subject.media_type, subject.name)
+            # what was said about it may be wrong: then it is refused here, and not where it was taken
+            media_type = self._pipeline.sniff(data, subject.name, subject.media_type)
+            parsed = await self._pipeline.parse(data, media_type, subject.name)
         except KgError as error:
             if classify(error) != "invalid_input":
                 raise
-            return Reading(error=f"{error.code}: {error}")
-        return await self._keep(parsed)
+            return Reading(error=Refusal.told(error))
+        return await self._keep(parsed, media_type)
 
-    async def _blob(self, hash: bytes) -> bytes:
-        data = await self._work._arun(documents_store.read_blob(hash))
+    async def _blob(self, hash: bytes | None) -> bytes:
+        data = None if hash is None else await self._work._arun(documents_store.read_blob(hash))
         if data is None:
             raise Superseded
         return bytes(data)
 
-    async def _keep(self, parsed: Parsed) -> Reading:
+    async def _keep(self, parsed: Parsed, media_type: str) -> Reading:
         subject, text = self._subject, _UNSTORABLE.sub("\ufffd", parsed.text)
         data = text.encode()
-        hash = hashlib.sha256(data).digest()
+        hash, title = hashlib.sha256(data).digest(), _title(parsed, subject)
 
         async def act(tx: Block) -> None:
             await tx.run(documents_store.put_blob(hash, data))
             verb = store.parsed_document(
-                subject.id, subject.version, hash=hash, characters=len(text), title=_title(parsed, subject)
+                subject.id, subject.version, hash=hash, characters=len(text), title=title, media_type=media_type
             )
             if await tx.run(verb) is None:
                 raise Superseded
 
         await fenced(self._ctx, act)
-        return Reading(hash.hex(), _title(parsed, subject), tuple(parsed.warnings))
+        return Reading(hash.hex(), title, len(text), tuple(parsed.warnings))
 
-    async def _stage(self, stage: str) -> None:
-        subject, status = self._subject, self._status
 
-        async def act(tx: Block) -> None:
-            if await tx.run(store.stage_document(subject.id, subject.version, status, stage)) is None:
-                raise Superseded
+async def stage(ctx: Context, subject: Subject, status: str, stage: str) -> None:
+    """What a run is at now, for all to see."""
 
-        await fenced(self._ctx, act)
-        self._ctx.progress(0.0, stage, stage=stage)
+    async def act(tx: Block) -> None:
+        if await tx.run(store.stage_document(subject.id, subject.version, status, stage)) is None:
+            raise Superseded
+
+    await fenced(ctx, act)
+    ctx.progress(0.0, stage, stage=stage)
 
 
 async def _once(parse: object) -> Reading:

@@ -12,7 +12,7 @@ with redriven as materialized (
     where s.open and s.status in ('completed', 'partial', 'failed', 'cancelled') limit 1000
 ), held as materialized (
     select d.id from kg.documents d join ended e on e.id = d.id
-    where d.job_id is not distinct from e.job_id and d.processing_status not in ('completed', 'partial', 'failed', 'cancelled')
+    where d.job_id is not distinct from e.job_id and d.processing_status not in ('completed', 'partial', 'failed', 'cancelled', 'duplicate')
     for update of d skip locked
 ), folded as (
     update kg.documents d set processing_status = e.status, stage = '', error = e.error, updated_at = now()

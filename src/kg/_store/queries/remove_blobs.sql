@@ -3,3 +3,4 @@ with free as materialized (select b.hash from kg.blobs b where b.hash = any (%(h
 delete from kg.blobs b using free f
 where b.hash = f.hash and not exists (select from kg.documents d where d.hash = b.hash)
   and not exists (select from kg.documents d where d.text_hash = b.hash)
+  and not exists (select from kg.documents d where d.next_text_hash = b.hash)

@@ -6,7 +6,9 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +33,23 @@ class Thing:
     path: Path | None = None
     url: str | None = None
 
-    def request(self, fields: dict[str, Any]) -> dict[str, Any]:
+    @contextmanager
+    def request(self, fields: dict[str, Any]) -> Iterator[dict[str, Any]]:
         if self.url is not None:
-            return {"json": {**fields, "url": self.url}}
-        data = sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+            yield {"json": {**fields, "url": self.url}}
+            return
         key = {} if self.path is None else {"key": f"file:{self.path}"[:2000]}
         form = {name: str(value).lower() if isinstance(value, bool) else value for name, value in (fields | key).items()}
-        return {"files": {"file": (self.name, data)}, "data": form}
+        if self.path is None:
+            yield {"files": {"file": (self.name, _stdin())}, "data": form}
+            return
+        with self.path.open("rb") as file:  # sent as it is read: however large it is, the server says whether it takes it
+            yield {"files": {"file": (self.name, file)}, "data": form}
+
+
+@cache
+def _stdin() -> bytes:
+    return sys.stdin.buffer.read()
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,10 +114,10 @@ def _fields(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _send(thing: Thing, fields: dict[str, Any]) -> dict[str, Any]:
-    request = thing.request(fields)
     while True:
         try:
-            found: dict[str, Any] = ask("POST", "/ingest", timeout=_UPLOAD_S, **request)
+            with thing.request(fields) as request:
+                found: dict[str, Any] = ask("POST", "/ingest", timeout=_UPLOAD_S, **request)
             return found
         except TooMany as error:  # as fast as the server lets us
             time.sleep(error.retry_after)

@@ -1,0 +1,1 @@
+select id, version, owner from kg.pass_on(%(id)s)
