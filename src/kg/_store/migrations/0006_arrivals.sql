@@ -1,0 +1,1 @@
+-- Nothing here yet: the number belongs to how documents arrive.
