@@ -153,8 +153,8 @@ def _rows(np: Any, chance: Any, size: Size, vectors: Any, of: Any) -> Iterator[b
     sent = vectors.astype(">f4")
     head = struct.pack("!hh", size.dimensions, 0)
     for n in range(size.concepts):
-        label = f"{_word(words[n, 0])} {_word(words[n, 1])} {n + 1}"
-        description = " ".join(_word(one) for one in words[n, 2:])
+        label = f"{word(words[n, 0])} {word(words[n, 1])} {n + 1}"
+        description = " ".join(word(one) for one in words[n, 2:])
         yield _row([
             struct.pack("!q", n + 1), struct.pack("!i", int(of[n])), label.encode(), description.encode(), head + sent[n].tobytes(),
         ])  # fmt: skip
@@ -165,7 +165,7 @@ def _row(fields: Iterable[bytes]) -> bytes:
     return struct.pack("!h", len(parts)) + b"".join(parts)
 
 
-def _word(number: int) -> str:
+def word(number: int) -> str:
     """Letters alone: no stemmer changes them much, and no two numbers give the same."""
     text, left = "", int(number) + 20
     while left:
