@@ -47,7 +47,7 @@ def _chunk(number: int) -> Any:
     return extraction(concepts, [(0, 2, "uses", 0.5), (2, 3, "part of", 0.7), (1, 4, "causes", 0.4), (0, 1, "uses", 0.6)])
 
 
-CHUNKS = leaving.FEW + 4
+FEW, CHUNKS = 3, 9
 LARGE = Document("large", tuple(_chunk(number) for number in range(CHUNKS)))
 SMALL = Document("small", (_chunk(2), _chunk(7)))
 LATER = Document("later", (_chunk(3), _chunk(CHUNKS + 1)))
@@ -93,6 +93,7 @@ def _between(monkeypatch: pytest.MonkeyPatch, act: Callable[[int], Awaitable[Non
         await act(pieces)
 
     monkeypatch.setattr(leaving, "NAMES", 4)
+    monkeypatch.setattr(leaving, "FEW", FEW)
     monkeypatch.setattr(leaving, "_remove", remove)
 
 
