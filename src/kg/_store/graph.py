@@ -185,6 +185,11 @@ def set_concepts(concepts: Iterable[int], epoch: int) -> Verb[None]:
     return verb("set_concepts", nothing, concepts=list(concepts), epoch=epoch)
 
 
+def index_concepts(limit: int) -> Verb[int]:
+    """How many were looked at."""
+    return verb("index_concepts", lambda found: int(found[0][0]), limit=limit)
+
+
 def set_relations(
     ontology: int, claims: Sequence[tuple[int, int, str]], before: Sequence[tuple[int, int, str]], moved: Mapping[int, int | None]
 ) -> Verb[None]:

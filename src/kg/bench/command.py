@@ -17,7 +17,7 @@ from lanework.bench.home import say
 from lanework.bench.report import HEADLINES, Report, Section
 
 #: A row's name, and what its first figure is called when it cannot be measured.
-ROWS = {"graph": "search_semantic_p50_ms", "provider": "provider_busy", "local": "local_of_floor"}
+ROWS = {"graph": "search_semantic_p50_ms", "writes": "writes_large_per_s", "provider": "provider_busy", "local": "local_of_floor"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     new = argparse.ArgumentParser("kg bench", description="Measure the platform.")
-    new.add_argument("--quick", action="store_true", help="fewer repetitions; the same sizes")
+    new.add_argument("--quick", action="store_true", help="fewer repetitions; the same sizes, but for writes")
     new.add_argument("-o", "--output", choices=("table", "json"), default="table", help="(default: table)")
     new.add_argument("--only", type=_rows, default=list(ROWS), metavar="ROWS", help=f"some of {','.join(ROWS)}")
     new.add_argument("--concepts", type=_positive, metavar="N", help="a graph of this size, with five times as many relations")

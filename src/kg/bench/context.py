@@ -14,10 +14,14 @@ class Sizes:
     relations: int = 500_000
     searches: int = 500
     """Searches of each kind, and paths, that are timed."""
+    names: int = 90_000
+    """Of the ontology that is written to."""
+    chunks: int = 200
+    """That are written to it, as one document."""
 
 
 FULL = Sizes()
-QUICK = Sizes(searches=100)
+QUICK = Sizes(searches=100, names=10_000, chunks=50)
 
 
 @dataclass(frozen=True, slots=True)

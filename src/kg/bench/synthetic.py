@@ -20,6 +20,11 @@ select s.id, o.id, s.label, 'thing', s.description, %(space)s, s.vector, 2,
     setweight(to_tsvector('english', s.label), 'A') || setweight(to_tsvector('english', s.description), 'C')
 from staged s join kg.ontologies o on o.name = 'bench-' || s.ontology
 """
+_INDEXED = (
+    """insert into kg.indexed (concept_id, ontology_id, space, embedding)
+       select id, ontology_id, space, embedding::halfvec from kg.concepts""",
+    "delete from kg.unindexed",
+)
 #: One source speaks of five names.
 _EVIDENCE = (
     "insert into kg.blobs (hash, data) select sha256(name::bytea), '' from kg.ontologies",
@@ -76,6 +81,8 @@ def load(db: psycopg.Connection[Any], size: Size, seed: int = 7) -> Synthetic:
                 copy.write(row)
             copy.write(struct.pack("!h", -1))
         db.execute(_FILL, {"space": space})
+        for statement in _INDEXED:
+            db.execute(statement.encode())
         _relate(db, chance, edges)
         for statement in _EVIDENCE:
             db.execute(statement.encode())
@@ -90,7 +97,7 @@ class _Build:
 
 @contextmanager
 def _without_index(db: psycopg.Connection[Any], space: int) -> Iterator[_Build]:
-    build, name = _Build(), f"concepts_near_{space}"
+    build, name = _Build(), f"indexed_near_{space}"
     (made,) = db.execute("select pg_get_indexdef(('kg.' || %s)::regclass)", [name]).fetchall()[0]
     db.execute(f"drop index kg.{name}".encode())
     yield build
@@ -146,8 +153,8 @@ def _rows(np: Any, chance: Any, size: Size, vectors: Any, of: Any) -> Iterator[b
     sent = vectors.astype(">f4")
     head = struct.pack("!hh", size.dimensions, 0)
     for n in range(size.concepts):
-        label = f"{_word(words[n, 0])} {_word(words[n, 1])} {n + 1}"
-        description = " ".join(_word(one) for one in words[n, 2:])
+        label = f"{word(words[n, 0])} {word(words[n, 1])} {n + 1}"
+        description = " ".join(word(one) for one in words[n, 2:])
         yield _row([
             struct.pack("!q", n + 1), struct.pack("!i", int(of[n])), label.encode(), description.encode(), head + sent[n].tobytes(),
         ])  # fmt: skip
@@ -158,7 +165,7 @@ def _row(fields: Iterable[bytes]) -> bytes:
     return struct.pack("!h", len(parts)) + b"".join(parts)
 
 
-def _word(number: int) -> str:
+def word(number: int) -> str:
     """Letters alone: no stemmer changes them much, and no two numbers give the same."""
     text, left = "", int(number) + 20
     while left:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from kg._store.ingestion import known_concepts
+from kg.graph import leaving
+from kg.graph.indexing import index
 from kg.graph.writing import prepare_chunk, prepare_sources, remove_sources, store_chunk, with_vectors
 from kg.ingest.pipeline import Act
 from kg.parts import Embed, Extraction, Known, Vector
@@ -25,7 +27,9 @@ class Growth:
         return [Known(label, description) for label, description in await self._work._arun(verb)]
 
     async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
-        return await with_vectors(embed, await prepare_chunk(self._work, ontology, space, extraction), act)
+        stored = await with_vectors(embed, await prepare_chunk(self._work, ontology, space, extraction), act)
+        await index(self._work)
+        return stored
 
     async def store(  # noqa: PLR0917 - what belongs to a chunk
         self, conn: Any, ontology: int, source: int, extraction: Extraction, vectors: Any, space: int
@@ -33,7 +37,16 @@ class Growth:
         await store_chunk(conn, ontology, source, extraction, vectors=vectors, space=space)
 
     async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
-        return await with_vectors(embed, await prepare_sources(self._work, sources, space), act)
+        few = len(sources) <= leaving.FEW
+        done = await with_vectors(embed, await prepare_sources(self._work, sources, space) if few else [], act)
+        if not few:
+            await leaving.finish(self._work, embed, space)
+        await index(self._work)
+        return done
 
     async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
-        await remove_sources(conn, ontology, sources, vectors, space)
+        """Few go at once. Many are only marked: `dropping` takes them out in pieces, and upkeep does if it cannot."""
+        if len(sources) <= leaving.FEW:
+            await remove_sources(conn, ontology, sources, vectors, space)
+        else:
+            await leaving.leave(conn, ontology, sources)

@@ -30,7 +30,7 @@ class Sketch:
 
 
 def sketch(vector: Sequence[float], *, ontology: int, space: int) -> Sketch:
-    signs = [vector[a] + vector[b] > vector[c] + vector[d] for a, b, c, d in _planes(len(vector))]
+    signs = [vector[a] + vector[b] > vector[c] + vector[d] for a, b, c, d in planes(len(vector))]
     text = "".join("1" if sign else "0" for sign in signs)
     salt = zlib.crc32(f"{ontology}:{space}".encode())  # ontologies do not meet in the index
     bands = [((band << WIDTH | int(text[band * WIDTH : (band + 1) * WIDTH], 2)) ^ salt) & 0x7FFFFFFF for band in range(BANDS)]
@@ -38,7 +38,7 @@ def sketch(vector: Sequence[float], *, ontology: int, space: int) -> Sketch:
 
 
 @cache
-def _planes(dimensions: int) -> list[_Plane]:
+def planes(dimensions: int) -> list[_Plane]:
     """A plane's normal has four coordinates that are not zero: as good as a dense one for vectors that are dense, and cheap. They
     are stored with the rows: the same in every process, for ever."""
     return [_plane(number, dimensions) for number in range(BANDS * WIDTH)]

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kg._store import graph as store
+from kg._store import leaving as leaving_store
 from kg._store.graph import arun
 from kg.errors import SourceGone, Unprepared
 from kg.graph.said import Meaning, Said, meaning, said
@@ -174,6 +175,19 @@ async def remove_document(
     if change:
         await arun(conn, store.next_epoch(ontology, change.epoch, "document removed", actor=actor, job=job, document=document))
     return removed
+
+
+async def remove_names(conn: Any, ontology: int, names: set[int], *, vectors: Vectors, space: int) -> int:
+    """What chunks that are to go (`kg.graph.leaving`) say of these names. Answers of how many they said something."""
+    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    claimed = await arun(conn, leaving_store.leave_claims(names))
+    mentioned = await arun(conn, leaving_store.leave_mentions(names))
+    change.claims += claimed
+    change.names |= mentioned
+    if change:
+        await settle(conn, change)
+        await arun(conn, store.next_epoch(ontology, change.epoch, "chunks removed", actor="", job=None, names=len(change.names)))
+    return len(change.names)
 
 
 async def _remove(conn: Any, change: Change, sources: Sequence[int]) -> Removed:

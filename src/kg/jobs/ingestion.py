@@ -13,6 +13,7 @@ from kg.ingest.pipeline import Pipeline
 from kg.ingest.reading import Piece, Reader, Subject, Superseded
 from kg.ingest.refusal import failed
 from kg.ingest.run import Run, subject_of
+from kg.jobs import upkeep
 from kg.parts import Usage
 from lanework import Above, Cancel, Context, Estimate, Lanework
 from lanework.job import Job
@@ -28,6 +29,7 @@ TRIES = 3
 
 def declare(work: Lanework, pipeline: Callable[[], Pipeline], *, auto_approve: float = 1.0) -> Job[[int, int], Any]:
     """`pipeline` is asked for its parts by whoever runs a job, and never by those who only submit."""
+    upkeep.declare(work, pipeline)
 
     @work.job(NAME, lane="interactive", progress=True, approval=Above(auto_approve), internal=True)
     async def ingestion(ctx: Context, document: int, version: int) -> dict[str, Any] | Outcome:

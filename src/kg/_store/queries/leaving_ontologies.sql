@@ -1,0 +1,1 @@
+select distinct ontology_id from kg.leaving order by 1
