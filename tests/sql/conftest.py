@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.servers import Databases
+from tests.sql.desk import Desk
 from tests.sql.engine import Engine, connect
 from tests.sql.proof import complaints, instrumented, wipe
 
@@ -59,3 +60,8 @@ def another(shared_database: str) -> Iterator[Another]:
             return Engine(stack.enter_context(connect(shared_database, options=f"-c deadlock_timeout=100ms {options}")))
 
         yield opened
+
+
+@pytest.fixture
+def desk(engine: Engine) -> Desk:
+    return Desk(engine)

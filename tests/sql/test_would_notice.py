@@ -11,15 +11,20 @@ import psycopg
 import pytest
 
 from tests.sql import (
+    desk,
     test_approval,
+    test_approval_meetings,
     test_audited,
     test_budgets,
     test_claim,
     test_dead,
+    test_error_rules,
+    test_estimates,
     test_events,
     test_fair,
     test_final,
     test_finish,
+    test_outbox,
     test_permits,
     test_rates,
     test_running,
@@ -87,11 +92,11 @@ def acts(test: Callable[..., object]) -> Callable[[Engine, Another], object]:
 
 
 def approved(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
-    return lambda engine, _: test(test_approval.Desk(engine), *more)
+    return lambda engine, _: test(desk.Desk(engine), *more)
 
 
 def met(state: str, one: str, two: str) -> Callable[[Engine, Another], object]:
-    return lambda engine, another: test_approval.meet(engine, another, (state, one, two))
+    return lambda engine, another: test_approval_meetings.meet(engine, another, (state, one, two))
 
 
 BUGS = [
@@ -187,15 +192,15 @@ BUGS = [
     Bug("no rate", "carry_redrive", "v_room := least(", "v_room := greatest(", alone(test_dead.test_a_redrive_flows_at_its_rate)),
     Bug("a note in a transaction of its own", "note_dead_letters", "cross join lanework.notifiers n where n.enabled",
         "cross join lanework.notifiers n where n.enabled and a.finished_at < lanework.now() - interval '1 s'",
-        alone(test_dead.test_a_letter_and_its_note_are_one_transaction)),
+        alone(test_outbox.test_a_letter_and_its_note_are_one_transaction)),
     Bug("a letter told twice", "gather_notifications", "where (o.notifier_id, o.fingerprint, o.letter) in",
-        "where (o.notifier_id, o.fingerprint, o.letter + 1) in", alone(test_dead.test_every_letter_is_told_once_and_together)),
+        "where (o.notifier_id, o.fingerprint, o.letter + 1) in", alone(test_outbox.test_every_letter_is_told_once_and_together)),
     Bug("a message that two send", "take_notification", "x.next_at <= v_now", "true",
-        alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
+        alone(test_outbox.test_a_message_is_tried_with_backoff_and_given_up)),
     Bug("a message counts as sent before it is", "take_notification", "set tries = x.tries + 1",
-        "set state = 'sent', tries = x.tries + 1", alone(test_dead.test_a_message_is_tried_with_backoff_and_given_up)),
+        "set state = 'sent', tries = x.tries + 1", alone(test_outbox.test_a_message_is_tried_with_backoff_and_given_up)),
     Bug("rules for all types", "apply_rules", "(e.type_id is null or e.type_id = j.type_id) and", "",
-        alone(test_dead.test_rules_are_for_what_they_name)),
+        alone(test_error_rules.test_rules_are_for_what_they_name)),
     Bug("a cancel that takes what has just been claimed", "stop_job", "if found and j.status <> 'running' then\n        delete",
         "if found then\n        delete", scene(meet.test_a_cancel_that_comes_while_a_claim_is_under_way)),
     Bug("a finish of what is not running", "completed", UNFENCED, "",
@@ -314,13 +319,13 @@ BUGS = [
     Bug("COPY smuggles", "new_jobs", "perform lanework.gate(", "perform cardinality(",
         approved(test_approval.test_whatever_the_way_it_waits_for_its_approval, test_approval.WAYS["copy"])),
     Bug("a failed estimate approves", "why_approval", "when e.failed then", "when false then",
-        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "fail")),
+        approved(test_estimates.test_an_estimate_that_fails_approves_nothing, "never", "fail")),
     Bug("an estimate that cannot be read approves", "read_estimate", "e.failed := true;", "e.failed := false;",
-        approved(test_approval.test_an_estimate_that_fails_approves_nothing, "never", "bad number")),
+        approved(test_estimates.test_an_estimate_that_fails_approves_nothing, "never", "bad number")),
     Bug("a cancelled job goes on being estimated", "freed", "perform lanework.estimated(p_ids);", "",
-        approved(test_approval.test_the_end_of_a_pending_job_ends_its_estimate, "cancel", False)),
+        approved(test_estimates.test_the_end_of_a_pending_job_ends_its_estimate, "cancel", False)),
     Bug("steps of the estimate that nobody looks for", "estimated", "set continues = r.estimate_id", "set continues = null",
-        approved(test_approval.test_its_steps_and_blobs_are_the_runs)),
+        approved(test_estimates.test_its_steps_and_blobs_are_the_runs)),
     Bug("one's own eyes", "person", "regexp_replace(lower(p_who), '^[a-z]+:', '')", "p_who",
         approved(test_approval.test_four_eyes, "ada", "cli:ada", False)),
     Bug("acts approve what nobody saw", "carry_approve", "and r.since <= v_asked", "",

@@ -63,33 +63,29 @@ class Starts:
 
     def _one(self, row: Claimed, claim: str, no: int, payload: str | None, *past: str | None) -> None:
         """`past`: its checkpoint, and what is wrong with its children."""
-        handler = self._lane.host.handler(row.type_id)
-        executor = self._lane.host.executor(self._lane, handler, row.suspect)
-        run = Run(self._lane, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
+        lane = self._lane
+        handler = lane.host.handler(row.type_id)
+        executor = lane.host.executor(lane, handler, row.suspect)
+        run = Run(lane, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=executor)
         if payload is None:  # superseded between the claim and here
-            self._lane.release(row.type_id)
-            self._lane.limits.gone(run)
-            self._lane.settled_some(no)
+            lane.release(row.type_id)
+            lane.limits.gone(run)
+            lane.settled_some(no)
             return
-        self._lane.runs[row.id] = run
-        run.task = self._lane.loop.create_task(run.main(payload, *past))
-        if self._lane.hooks is not None:
-            self._lane.hooks.job("started", run, outcome="running")
+        lane.runs[row.id] = run
+        run.task = lane.loop.create_task(run.main(payload, *past))
+        if lane.hooks is not None:
+            lane.hooks.job("started", run, outcome="running")
 
     def _give_back(self, rows: list[Claimed], claim: str, no: int) -> None:
         """Others of the same claim run already, so it stays open: these are given back one by one."""
+        lane = self._lane
         for row in rows:
-            run = Run(
-                self._lane,
-                row,
-                Held(row.id, row.attempt, claim),
-                no=no,
-                handler=self._lane.host.handler(row.type_id),
-                executor=None,
-            )
+            handler = lane.host.handler(row.type_id)
+            run = Run(lane, row, Held(row.id, row.attempt, claim), no=no, handler=handler, executor=None)
             run.settled = True
             back = Verdict("release", error_class="worker_lost", error_code=WORKER_LOST, cause="its payload could not be read")
-            self._lane.verdicts.add(run, back)
-            self._lane.release(row.type_id)
-            self._lane.limits.body_ended(run)
-        self._lane.wake()
+            lane.verdicts.add(run, back)
+            lane.release(row.type_id)
+            lane.limits.body_ended(run)
+        lane.wake()

@@ -1,5 +1,6 @@
--- The claim of a lane with many types. Each type is found by its id, one look each, and only then asked for its lane: found by the
--- lane, a claim would look through all of the lane's types once for each range. (Otherwise the function is that of 0004.)
+-- The claim. Each type is found by its id, one look each, and only then asked for its lane: found by the lane, a claim would look
+-- through all of the lane's types once for each range. And a claim of one job is written without sums over one. (Otherwise the
+-- function is that of 0004.)
 
 create or replace function lanework.claim(
     p_worker bigint, p_lane int, p_call bigint, p_no bigint, p_claim uuid, p_want int, p_used int,
@@ -28,6 +29,7 @@ declare
     v_heads int;
     v_type int;
     v_turn int;
+    v_wait interval;
     v_locked boolean := false;
     v_shut int[] := '{}';
 begin
@@ -162,6 +164,29 @@ begin
         from lanework.jobs j join lanework.job_types t on t.id = j.type_id
         where j.id = any (v_ids) and t.concurrency is not null group by t.id order by t.id
         on conflict (type_id, worker_id) do update set used = excluded.used;
+    end if;
+    if cardinality(v_ids) = 1 then -- as below, without the sums
+        update lanework.jobs j
+        set status = 'running', attempt = j.attempt + 1, claim_id = p_claim, claimed_at = v_now,
+            worker_id = p_worker, lane_id = p_lane, run_at = null
+        where j.id = v_ids[1]
+        returning j.id, j.type_id, j.attempt, v_base + nextval('lanework.fences'), j.tries_used, j.version, j.turn, j.rank, j.suspect,
+                  j.attempt > 1 or j.continues is not null, j.created_at, j.owner, pg_column_size(j.payload),
+                  case when j.attempt = 1 and j.continues is null and pg_column_size(j.payload) <= 100 then j.payload::text end
+        into id, type_id, attempt, fence, tries_used, version, turn, rank, suspect, past, created_at, owner, bytes, payload;
+        return next;
+        insert into lanework.claims values (p_worker, p_no, p_claim, v_ids);
+        insert into lanework.events (at, topic, kind, job_ids, data)
+        select v_now, 'job', 'started', v_ids, jsonb_build_object('worker', p_worker)
+        where not exists (select from lanework.silent_kinds s where s.topic = 'job' and s.kind in ('started', '*'));
+        v_wait := case when claim.attempt = 1 then v_now - claim.created_at end;
+        insert into lanework.rollups as r (minute, writer, lane_id, type_id, started, wait_s, wait_hist)
+        values (date_trunc('minute', v_now), pg_backend_pid(), p_lane, claim.type_id, 1, coalesce(extract(epoch from v_wait), 0),
+                lanework.histogram(array[width_bucket(v_wait, lanework.bucket_bounds())], '{1}'))
+        on conflict (minute, writer, lane_id, type_id) do update
+        set started = r.started + excluded.started, wait_s = r.wait_s + excluded.wait_s,
+            wait_hist = lanework.add_histogram(r.wait_hist, excluded.wait_hist);
+        return;
     end if;
     return query
         with taken as (
