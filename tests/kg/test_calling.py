@@ -20,7 +20,7 @@ from kg._store.schema import prepare
 from kg.config import KgSettings
 from kg.errors import ModelAway, ModelDenied, ModelMissing, ModelThrottled
 from kg.models import openai
-from kg.models.calling import calls_for
+from kg.models.calling import Got, calls_for
 from kg.models.clients import OpenAIClient
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
@@ -29,6 +29,7 @@ from kg.models.turns import Turn
 from kg.parts import Embedded, Extraction, Known, Message, Usage
 from lanework import Context, Handle, JobInfo, Lanework
 from lanework.errors import BudgetExceeded, ConfigError, PermitBusy
+from lanework.rates import Rate
 from lanework.testing import Clock, adrain
 from tests.kg.processes import until
 from tests.kg.provider import Fault, Provider
@@ -232,21 +233,37 @@ def test_a_permit_is_held_on_the_wire_alone(bench: Bench, monkeypatch: pytest.Mo
     def note(when: str) -> None:
         held[when] = dict(bench.work._permit_pool().held())
 
-    begin, check = Turn._begin, openai._check
+    begin = Turn._begin
 
     async def noted_begin(self: Turn) -> None:
         note("made")
         await begin(self)
         note("sent")
 
-    def noted_check(found: Any, *, whole: bool) -> None:
+    def noted(*found: Any) -> Got[Any]:
         note("read")
-        check(found, whole=whole)
+        return Got(*found)
 
     monkeypatch.setattr(Turn, "_begin", noted_begin)
-    monkeypatch.setattr(openai, "_check", noted_check)
+    monkeypatch.setattr(openai, "Got", noted)
     bench.run(ask(bench))
     assert held == {"made": {}, "sent": {"openai": 1}, "read": {}}
+
+
+def test_a_429_has_its_permit_until_everybody_knows(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is next would call into the pause. Seen red: with a turn that ends with every answer."""
+    held: list[dict[str, int]] = []
+    apause = Rate.apause
+
+    async def noted(self: Rate, seconds: float) -> Any:
+        paused = await apause(self, seconds)
+        held.append(dict(bench.work._permit_pool().held()))
+        return paused
+
+    monkeypatch.setattr(Rate, "apause", noted)
+    bench.provider.fail(Fault("429", retry_after=0.01))
+    bench.run(ask(bench))
+    assert held == [{"openai": 1}]
 
 
 def test_what_stops_a_call_before_it_is_sent_is_told_as_it_is(bench: Bench, database: str) -> None:

@@ -132,8 +132,10 @@ def test_partial_and_the_rest_again(database: str) -> None:
 
 
 def test_a_throttled_chunk_delays_its_document_and_never_fails_it(database: str) -> None:
+    """The last one: what has not begun when a limit is met is left for later."""
+
     async def main(bench: fakes.Bench) -> None:
-        bench.extractor.fails["Workers"] = Retryable("429", error_class="throttled", retry_after=0.05)
+        bench.extractor.fails["Leaders"] = Retryable("429", error_class="throttled", retry_after=0.05)
         taken = await bench.documents.accept(new())
         await adrain(bench.work)
         waiting = await bench.documents.show(taken.document.id)
