@@ -88,7 +88,7 @@ def _judge_money(place: Place, losses: Losses, spent: Decimal) -> None:
         " from lanework.reservations"
     )[0]
     assert unknown <= losses.in_flight
-    assert (place.one(OPEN), place.work.budgets.get("day").reserved) == (0, 0)
+    assert place.one(OPEN) == 0 and not place.work.budgets.get("day").reserved
     assert place.bill() <= spent <= place.bill() + amount + calls * Decimal("1e-6")
 
 
