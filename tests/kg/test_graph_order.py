@@ -107,6 +107,41 @@ def test_any_order_with_repeats_deletes_and_decisions_is_the_serial_graph(platfo
     _order(platform, texts, steps)
 
 
+def _said(label: str, type: str = "", *, uses: str = "", terms: tuple[str, ...] = ()) -> Any:
+    concepts = [(label, type, "", terms), *([(uses, "", "", ())] if uses else [])]
+    return extraction(concepts, [(0, 1, "uses", 0.8)] if uses else ())
+
+
+#: Orders that chance seldom finds.
+RARE: dict[str, tuple[list[list[Any]], list[tuple[Any, ...]]]] = {
+    "another mention leads, and the two are judged again": (
+        [[_said("Taito"), _said("Taito Corporation")], [_said("Taito", "person")]],
+        [(0, 0), (0, 1), (1, 0)],
+    ),
+    "as before, the other one leads": (
+        [[_said("Taito", "person"), _said("Taito Corporation")], [_said("Taito")]],
+        [(0, 0), (0, 1), (1, 0)],
+    ),
+    "a concept comes apart, and both halves have relations": (
+        [
+            [_said("WHO", uses="Vietnam")],
+            [_said("World Health Organization", uses="Graph")],
+            [_said("World Health Organization", terms=("WHO",))],
+        ],
+        [(0, 0), (1, 0), (2, 0), (2, None)],
+    ),
+}
+
+
+def _rare(platform: str) -> None:
+    for texts, steps in RARE.values():
+        _order(platform, texts, steps)
+
+
+def test_orders_that_chance_seldom_finds(platform: str) -> None:
+    _rare(platform)
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(3000)
 def test_many_orders(platform: str) -> None:
@@ -145,6 +180,7 @@ def test_a_planted_bug_is_noticed(platform: str, bug: str, monkeypatch: pytest.M
 
     monkeypatch.setattr(verbs, "query", planted)
     with pytest.raises(AssertionError):
+        _rare(platform)
         _many(platform, HUNT)
 
 
