@@ -114,13 +114,13 @@ def _said(label: str, type: str = "", *, uses: str = "", terms: tuple[str, ...] 
 
 #: Orders that chance seldom finds.
 RARE: dict[str, tuple[list[list[Any]], list[tuple[Any, ...]]]] = {
-    "another mention leads, and the two are judged again": (
-        [[_said("Taito"), _said("Taito Corporation")], [_said("Taito", "person")]],
-        [(0, 0), (0, 1), (1, 0)],
+    "who leads goes, and the two are judged again": (
+        [[_said("Taito")], [_said("Taito", "person")], [_said("Taito Corporation")]],
+        [(0, 0), (1, 0), (2, 0), (0, None)],
     ),
-    "as before, the other one leads": (
-        [[_said("Taito", "person"), _said("Taito Corporation")], [_said("Taito")]],
-        [(0, 0), (0, 1), (1, 0)],
+    "as before, if it was the other one who led": (
+        [[_said("Taito")], [_said("Taito", "person")], [_said("Taito Corporation")]],
+        [(0, 0), (1, 0), (2, 0), (1, None)],
     ),
     "a concept comes apart, and both halves have relations": (
         [
