@@ -13,12 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from kg._store.models import settle_lost_calls
 from tests.kg import provider
 from tests.kg.killing import NAMES, Place, texts
 from tests.kg.processes import until
 
 pytestmark = pytest.mark.processes
 MOST_SECONDS = 600
+OPEN = "select count(*) from lanework.reservations where state = 'open'"
 
 
 @dataclass
@@ -59,7 +61,9 @@ def _kill(place: Place, documents: int, kills: int, seed: int) -> None:
             os.kill(pid, signal.SIGKILL)
             until(partial(_is_other, place, pid), "another worker")
         until(lambda: place.done("killed") == documents, "the rest", MOST_SECONDS)
-        until(lambda: place.work.budgets.get("day").reserved == 0, "what is reserved to be settled")
+        until(lambda: not place.one(f"{OPEN} and job_id is not null"), "what jobs had reserved to be settled")
+        # a worker that dies while it starts has a call under way that is no job's: maintenance would find it later
+        place.work._run(settle_lost_calls(0))
     _judge_calls(place, losses, calm["extract"])
     _judge_money(place, losses, place.work.budgets.get("day").spent - spent)
     _judge_libraries(place)
@@ -80,12 +84,12 @@ def _judge_calls(place: Place, losses: Losses, extracted: int) -> None:
 def _judge_money(place: Place, losses: Losses, spent: Decimal) -> None:
     """What was on the bill was counted; what was counted on top is calls that nobody knows of."""
     unknown, amount, calls = place.rows(
-        "select count(*) filter (where state = 'unknown'), coalesce(sum(amount) filter (where state = 'unknown'), 0), count(*)"
+        "select count(job_id) filter (where state = 'unknown'), coalesce(sum(amount) filter (where state = 'unknown'), 0), count(*)"
         " from lanework.reservations"
     )[0]
     assert unknown <= losses.in_flight
+    assert place.one(OPEN) == 0 and not place.work.budgets.get("day").reserved
     assert place.bill() <= spent <= place.bill() + amount + calls * Decimal("1e-6")
-    assert place.one("select count(*) from lanework.reservations where state = 'open'") == 0
 
 
 def _judge_libraries(place: Place) -> None:
