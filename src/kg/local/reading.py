@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kg.graph.forms import acronyms, form, looks_like_acronym
+from kg.graph.acronyms import acronyms, looks_like_acronym
+from kg.graph.forms import form
 from kg.local.cleaning import squeezed
 from kg.local.mentions import CONCEPT, Mention
 from kg.local.names import names
