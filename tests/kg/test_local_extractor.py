@@ -157,7 +157,8 @@ def test_no_name_goes_over_a_cell_a_column_or_a_short_line() -> None:
 
 def test_headings_in_capitals_are_common_nouns() -> None:
     found = labels(extract("THE HISTORY OF THE LANEWORK ENGINE\n\nNASA and INSEAD met the UN.\n"))
-    assert (found["lanework engine"].type, found["history"].type) == ("concept", "concept")
+    assert found["history"].type == "concept"
+    assert not {"HISTORY", "LANEWORK", "ENGINE", "LANEWORK ENGINE"} & set(found)
     assert found["NASA"].type != "concept"
 
 
