@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.graph.likeness import Named, Verdict, acronyms, form, lookups, rivals, score, verdict
+from kg.graph.acronyms import abbreviates
+from kg.graph.likeness import Named, Verdict, acronyms, form, in_text, lookups, rivals, score, verdict
 from kg.graph.vetoes import vetoed
 
 
@@ -80,6 +81,47 @@ def test_acronyms() -> None:
 
 
 @pytest.mark.parametrize(
+    ("short", "long", "expected"),
+    [
+        ("ASEAN", "Association of Southeast Asian Nations", True),
+        ("SLASPA", "Saint Lucia Air and Seaports Authority", True),
+        ("RCP", "Revolutionary Communist Party, USA", True),
+        ("TMF", "The Music Factory", True),
+        ("AFC", "Africa Cup", False),  # two words give no three letters
+        ("CEO", "Charles Edouard", False),
+        ("RCP", "Revolutionary Communist Party of the United States", False),  # too many words that give none
+        ("ABCDEFGHIJ", "Ab Cd", False),
+        ("NBA", "Bureau of North Africa", False),  # in another order
+        ("", "Association", False),
+    ],
+)
+def test_abbreviations(short: str, long: str, expected: bool) -> None:
+    assert abbreviates(form(short), long) is expected
+
+
+def test_hostile_abbreviations_cost_little() -> None:
+    assert not abbreviates("aaaaaaaaab", "aaaaaaaaaa " * 1000)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("American", "U.S."), ("UK", "British"), ("Afghan", "Afghanistan"), ("Ghana", "Ghanaian"), ("Uzbek", "Uzbekistan"),
+        ("South Australia", "South Australian"), ("Vietnam", "Vietnamese"),
+    ],
+)  # fmt: skip
+def test_peoples_and_their_places(one: str, other: str) -> None:
+    assert judge(name(one, "place"), name(other, "place")) == "proposed"
+    assert judge(name(one, "place"), name("Peru", "place")) == "apart"
+
+
+def test_what_a_place_is_tells_nothing_and_what_is_there_much() -> None:
+    assert judge(name("Hubei", "place"), name("Hubei Province", "place")) == "proposed"
+    assert judge(name("Hubei", "place"), name("Hubei Airport", "place")) == "apart"
+    assert judge(name("South Sudan", "place"), name("Sudan", "place")) == "apart"
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("Mortal Kombat", "Mortal Kombat II"),
@@ -149,7 +191,8 @@ def test_a_name_with_several_bearers_is_worth_less() -> None:
     surname, full = name("Puskás", "person"), name("Ferenc Puskás", "person")
     count = rivals(surname.form, full.form, frozenset({"puskas", "ferenc puskas", "tivadar puskas", "lajos puskas"}))
     assert count == 2
-    assert score(surname, full, rivals=count) < score(surname, full)
+    assert in_text(surname, full, frozenset({"ferenc puskas", "tivadar puskas"})) < in_text(surname, full, frozenset())
+    assert in_text(surname, full, frozenset({"puskas", "ferenc puskas"}), 0.8) == score(surname, full, 0.8)
     assert rivals("puskas", "ferenc puskas", frozenset({"ferenc puskas biro"})) == 0  # the same one, longer
 
 

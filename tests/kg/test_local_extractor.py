@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from kg.errors import ModelFiles
 from kg.local import english
-from kg.local.cleaning import PART, parts, prose, squeezed
+from kg.local.cleaning import BREAK, PART, parts, prose, squeezed
 from kg.local.extractor import LocalExtractor
 from kg.local.files import locate
 from kg.local.relations import MOST_IN_SENTENCE
@@ -146,6 +146,51 @@ def test_no_sentence_goes_over_an_empty_line() -> None:
     assert not found.relationships
 
 
+def test_no_name_goes_over_a_cell_a_column_or_a_short_line() -> None:
+    text = "Name\tAge\tCity\nAlice Smith\t31\tBoston\nBob Jones\t45\tDenver\n\nMaria Keller | Head of Operations | Lanework AG\n"
+    found = extract(text)
+    assert {"Alice Smith", "Bob Jones", "Boston", "Denver", "Maria Keller"} <= set(labels(found))
+    assert not any({"\t", "\n", "|"} & set(one.quote) for one in found.instances)
+    wrapped = extract("The heartbeat of the worker tells PostgreSQL again and again that Maria\nKeller is alive and well.")
+    assert "Maria Keller" in labels(wrapped)  # a line that was only wrapped goes on
+
+
+def test_headings_in_capitals_are_common_nouns() -> None:
+    found = labels(extract("THE HISTORY OF THE LANEWORK ENGINE\n\nNASA and INSEAD met the UN.\n"))
+    assert found["history"].type == "concept"
+    assert not {"HISTORY", "LANEWORK", "ENGINE", "LANEWORK ENGINE"} & set(found)
+    assert found["NASA"].type != "concept"
+
+
+def test_what_letters_are_made_of_is_no_concept() -> None:
+    text = (
+        "From: Maria Keller <maria.keller@example.com>\nSubject: Re: budget review\n\nThanks for the slides! The Zurich office"
+        " wants them by Friday.\n\nBest,\nMaria\nTel. +41 44 123 45 67\nsee src/kg/config.py:42\n"
+    )
+    found = labels(extract(text))
+    assert {"Maria Keller", "Zurich", "budget review"} <= set(found)
+    assert not {"Subject", "Re", "Best", "thanks", "Friday", "Tel", "Maria", "44 123 45 67", "src/kg/config.py:42"} & set(found)
+
+
+def test_of_another_language_names_alone_are_read() -> None:
+    found = extract(
+        "Die Bundesregierung hat am Dienstag in Berlin ein neues Gesetz beschlossen. Bundeskanzler Olaf Scholz sagte, die Reform"
+        " sei notwendig. Der Verband kritisierte den Entwurf. Siemens und die Deutsche Bahn wollen in München investieren."
+    )
+    assert {"Berlin", "München", "Deutsche Bahn"} <= set(labels(found))
+    assert all(one.label[0].isupper() and one.type != "concept" for one in found.concepts)
+    assert stated(found) == set()
+
+
+def test_names_of_one_text_that_stand_for_one_are_one_concept() -> None:
+    text = "The Association of Southeast Asian Nations met in Jakarta. ASEAN is old. John F. Kennedy wrote. Kennedy spoke."
+    found = extract(text)
+    names = labels(found)
+    assert not {"ASEAN", "Kennedy"} & set(names)
+    assert names["Association of Southeast Asian Nations"].search_terms == ()  # the text did not say so: it holds here alone
+    assert {one.quote for one in found.instances} >= {"ASEAN", "Kennedy"}
+
+
 def test_the_same_answer_every_time_and_in_every_process() -> None:
     text = PERSON + " The World Health Organization (WHO) is in Geneva."
     before = extract(text)
@@ -188,11 +233,11 @@ def test_hostile_text_costs_what_its_length_costs(text: str) -> None:
 def test_cleaning_moves_nothing(text: str) -> None:
     cleaned = prose(text)
     assert len(cleaned) == len(text)
-    assert all(after in (before, " ") for before, after in zip(text, cleaned, strict=True))
+    assert all(after in (before, " ", BREAK) for before, after in zip(text, cleaned, strict=True))
     assert "".join(part for _, part in parts(cleaned)) == cleaned
     shown, places = squeezed(cleaned)
     assert len(shown) == len(places)
-    assert places == sorted(set(places))
+    assert places == sorted(places)
     assert all(cleaned[place] == letter for letter, place in zip(shown, places, strict=True) if not letter.isspace())
 
 

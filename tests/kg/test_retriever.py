@@ -16,10 +16,11 @@ from tests.kg.graph import Writer, fill
 from tests.kg.served import Served, serve
 from tests.servers import Databases
 
-#: The answer is two steps away: nothing in the question's words or meaning leads to the last paragraph.
+#: The answer is two steps away: nothing in the question's words or meaning leads to it rather than to the bread.
 ISLAND = (
     "Ada Grebe wrote the Lighthouse Song.\n\nThe Lighthouse Song was first sung on Skarvøy.\n\nSkarvøy belongs to Northmark.\n\n"
-) + "\n\n".join(f"Song {n}: people of which place first wrote it and first sung it?" for n in range(12))
+) + "\n\n".join(f"Song {n}: people of which place first wrote it and first sung it?" for n in range(4))
+ISLAND += "\n\n" + "\n\n".join(f"Loaf {n} belongs to breakfast." for n in range(12))
 
 
 def walk(edges: Mapping[tuple[Place, Place], float], seeds: Mapping[Place, float]) -> dict[Place, float]:
@@ -82,6 +83,7 @@ def test_the_graph_leads_to_what_neither_words_nor_meaning_find(served: Served) 
             texts = [one.text for one in retriever.retrieve(question, limit=20)]
             places[mode] = texts.index("Skarvøy belongs to Northmark.")
     assert places["graph"] < places["hybrid"]
+    assert places["graph"] <= 6  # before all bread
 
 
 def test_the_answer_says_which_mode_it_was(served: Served) -> None:

@@ -10,6 +10,8 @@ from kg.parts import Vector
 
 #: How many candidates the index of vectors looks at; more find more of the true neighbours and take longer.
 EF_SEARCH = 100
+#: Passages that are looked at for the words of a question.
+CANDIDATES = 2000
 Ontologies = Sequence[int] | None
 
 
@@ -121,23 +123,26 @@ def use_space(model: str, dimensions: int) -> Verb[Any]:
     return verb("use_space", lambda found: int(found[0][0]), model=model, dimensions=dimensions)
 
 
-def question_seeds(
-    model: str | None, vector: Vector, words: str, ontologies: Ontologies, depths: tuple[int, int]
-) -> Verb[list[Row]]:
-    """(near | words | concept, id, score): passages, and concepts by their vectors; `depths` of both."""
+def question_seeds(model: str | None, vector: Vector, words: str, ontologies: Ontologies, depth: int) -> Verb[list[Row]]:
+    """(near | words, passage, score): `depth` of both."""
     return verb(
-        "question_seeds", rows, model=model, vector=vector_text(vector), words=words, ontologies=_ids(ontologies), depth=depths[0],
-        concepts=depths[1], ef=EF_SEARCH,
+        "question_seeds", rows, model=model, vector=vector_text(vector), words=words, ontologies=_ids(ontologies), depth=depth,
+        ef=EF_SEARCH, most=CANDIDATES,
     )  # fmt: skip
 
 
+def named_concepts(forms: Sequence[str], ontologies: Ontologies, limit: int) -> Verb[list[Row]]:
+    """(form, concept, its type, how often it is named anywhere), the rarest first."""
+    return verb("named_concepts", rows, forms=list(forms), ontologies=_ids(ontologies), limit=limit)
+
+
 def passage_concepts(ids: Sequence[int], limit: int) -> Verb[list[Row]]:
-    """(passage, concept, how often it is named there)."""
+    """(passage, concept, how often it is named there, how often anywhere)."""
     return verb("passage_concepts", rows, ids=list(ids), limit=limit)
 
 
 def concept_passages(ids: Sequence[int], most: int, ontologies: Ontologies) -> Verb[list[Row]]:
-    """(concept, passage, how often), from the first `most` places of each concept."""
+    """(concept, passage, how often it is named there, how often anywhere), from the first `most` places of each concept."""
     return verb("concept_passages", rows, ids=list(ids), most=most, ontologies=_ids(ontologies))
 
 

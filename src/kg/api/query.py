@@ -30,11 +30,12 @@ Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
 
 class SearchQuery(Body):
-    """By meaning (`semantic`), by words (`text`), or both; for concepts, or for passages of documents. Passages also by what the
-    `graph` leads to: for questions whose answer is in more than one of them."""
+    """By meaning (`semantic`), by words (`text`), or both (`hybrid`); for concepts, or for passages of documents. Passages also by
+    what the `graph` leads to: for questions whose answer is in more than one of them. Unless said, concepts are found by `hybrid`
+    and passages by `graph`."""
 
     query: Phrase
-    mode: PassageMode = "hybrid"
+    mode: PassageMode | None = None
     what: Literal["concepts", "passages"] = "concepts"
     ontology: Ontology | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 10
@@ -84,10 +85,10 @@ class Query:
         """Concepts with a sample of their evidence, or passages, the best first."""
         more: dict[str, Any] = {"ontology": asked.ontology, "limit": asked.limit, "sight": sight(who)}
         if asked.what == "passages":
-            return await self.reader.passages(asked.query, mode=asked.mode, **more)
+            return await self.reader.passages(asked.query, mode=asked.mode or "graph", **more)
         if asked.mode == "graph":
             raise InvalidQuery("mode: graph is for passages; for concepts there are semantic, text and hybrid", field="mode")
-        return await self.reader.search(asked.query, mode=asked.mode, **more)
+        return await self.reader.search(asked.query, mode=asked.mode or "hybrid", **more)
 
     async def related(self, who: Who, asked: RelatedQuery) -> Neighbourhood:
         """What is around a concept, within a budget; the surest first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ class Entity:
 
 @dataclass(frozen=True)
 class Annotated:
+    title: str
     text: str
     entities: tuple[Entity, ...]
     related: frozenset[frozenset[int]]
@@ -43,6 +45,11 @@ class Question:
 def folder(setting: str | None) -> Path:
     """KG_EVAL, else the folder `shared/eval` beside the checkout."""
     return Path(setting) if setting else Path(__file__).resolve().parents[4] / "shared" / "eval"
+
+
+def tuned_on(called: str) -> bool:
+    """A document by its title, a question by its text: half of them, whatever file they come in and in whatever order."""
+    return hashlib.sha256(called.encode()).digest()[0] % 2 == 0
 
 
 def documents(place: Path) -> list[Annotated]:
@@ -79,7 +86,7 @@ def _annotated(document: dict[str, Any]) -> Annotated:
     text, places = _written(document["sents"])
     entities = tuple(_entity(mentions, text, places) for mentions in document["vertexSet"])
     pairs = (frozenset((label["h"], label["t"])) for label in document["labels"])
-    return Annotated(text, entities, frozenset(pair for pair in pairs if len(pair) == 2))
+    return Annotated(str(document.get("title", "")), text, entities, frozenset(pair for pair in pairs if len(pair) == 2))
 
 
 def _entity(mentions: list[dict[str, Any]], text: str, places: list[list[Span]]) -> Entity:

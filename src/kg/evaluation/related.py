@@ -3,44 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
 
 from kg.evaluation.data import Annotated, Span, bare
+from kg.evaluation.tally import Tally
 from kg.parts import Extraction
 
-Pairs = set[tuple[int, frozenset[int]]]
+Pairs = set[frozenset[int]]
 
 
-@dataclass(frozen=True)
-class Score:
-    precision: float
-    recall: float
-    found: int
-    marked: int
-
-
-def score(pairs: Iterable[tuple[Annotated, Extraction]]) -> tuple[Score, Score]:
+def tallies(document: Annotated, extraction: Extraction) -> tuple[Tally, Tally]:
     """Of the precise tier, and of both together. A pair counts where both ends are entities that people marked: of others nobody
     has said whether they are related."""
     precise: Pairs = set()
     both: Pairs = set()
-    gold: Pairs = set()
-    for number, (document, extraction) in enumerate(pairs):
-        entity_of = _entities(document, extraction)
-        gold |= {(number, pair) for pair in document.related}
-        for one in extraction.relationships:
-            pair = frozenset((entity_of.get(one.from_key, -1), entity_of.get(one.to_key, -1)))
-            if len(pair) == 2 and -1 not in pair:
-                both.add((number, pair))
-                if one.tier == "precise":
-                    precise.add((number, pair))
-    return _score(precise, gold), _score(both, gold)
+    entity_of = _entities(document, extraction)
+    for one in extraction.relationships:
+        pair = frozenset((entity_of.get(one.from_key, -1), entity_of.get(one.to_key, -1)))
+        if len(pair) == 2 and -1 not in pair:
+            both.add(pair)
+            if one.tier == "precise":
+                precise.add(pair)
+    return _tally(precise, document), _tally(both, document)
 
 
-def _score(found: Pairs, gold: Pairs) -> Score:
-    right = len(found & gold)
-    return Score(right / max(len(found), 1), right / max(len(gold), 1), len(found), len(gold))
+def _tally(found: Pairs, document: Annotated) -> Tally:
+    return Tally(len(found & document.related), len(found), len(document.related))
 
 
 def _entities(document: Annotated, extraction: Extraction) -> dict[str, int]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kg.evaluation.interval import Interval
+
 
 @dataclass(frozen=True)
 class Row:
-    """`split` says which half of the data: what is tuned on one is reported on the other."""
+    """`within`: what it would be on other data of this kind, in 95 of 100 cases. `split` says which part of the data it was
+    measured on: what is tuned on one is reported on the other."""
 
     name: str
     figure: float | None
@@ -16,6 +19,7 @@ class Row:
     what: str
     split: str
     note: str = ""
+    within: Interval | None = None
 
     @property
     def reached(self) -> bool | None:

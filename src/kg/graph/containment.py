@@ -13,9 +13,18 @@ _COMPANY = frozenset((
     "inc", "incorporated", "corp", "corporation", "co", "company", "ltd", "limited", "llc", "llp", "plc", "gmbh", "ag", "sa",
     "nv", "bv", "oy", "ab", "spa", "srl", "pty", "group", "holding", "holdings",
 ))  # fmt: skip
-#: Worth of a name at the beginning and at the end of a longer one, by type. A place in a name is mostly where something else is.
-_BEGINS = {"organization": 0.72, "place": 0.25, "facility": 0.35}
-_ENDS = {"organization": 0.76, "place": 0.33}
+#: What a place is, in its name: Hubei is Hubei Province. Anything else there is another thing: an airport, a river, a school.
+_OF_PLACES = frozenset((
+    "area", "archipelago", "canton", "city", "commonwealth", "county", "department", "district", "governorate", "island",
+    "islands", "kingdom", "municipality", "oblast", "of", "prefecture", "province", "region", "republic", "shire", "state",
+    "states", "territory", "the", "town", "township", "village",
+))  # fmt: skip
+_WAYS = frozenset(("central", "east", "eastern", "new", "north", "northern", "old", "south", "southern", "west", "western"))
+#: Worth of a name at the beginning and at the end of a longer one, by type.
+_BEGINS = {"organization": 0.76, "": 0.70, "facility": 0.35}
+_ENDS = {"organization": 0.84, "": 0.76}
+#: Of what a name is worth that could as well stand for another one of its text.
+_RIVALLED, _NAMESAKE = 0.6, 0.8
 _SURE = True
 
 
@@ -31,35 +40,41 @@ def contained(one: str, other: str, type: str, *, named: bool, rivals: int) -> t
         return 0.0, False
     if not named:
         return 0.30, False
-    return _part(short, long, type) * (0.5 if rivals else 1.0), False
+    worth = _place(short, long) if type == "place" else _part(short, long, type)
+    return worth * (_RIVALLED if rivals else 1.0), False
 
 
 def _part(short: list[str], long: list[str], type: str) -> float:
-    """More words shared are worth more."""
-    more = 0.12 * (len(short) > 1) + 0.1 * (sum(map(len, short)) / sum(map(len, long)) - 0.5)
     if long[-len(short) :] == short:
-        return _ENDS.get(type, 0.55) + more
+        return _ENDS.get(type, 0.60) - 0.12 * (len(short) > 1)
     if long[: len(short)] == short:
-        return _BEGINS.get(type, 0.35) + more
-    return 0.45 + more
+        return _BEGINS.get(type, 0.50) - 0.06 * (len(short) > 1)
+    return 0.48
+
+
+def _place(short: list[str], long: list[str]) -> float:
+    rest = set(long) - set(short)
+    if rest <= _OF_PLACES:
+        return 0.58 + 0.12 * (len(short) > 1)
+    return 0.32 if rest <= _WAYS else 0.22
 
 
 def _person(short: list[str], long: list[str], rivals: int) -> tuple[float, bool]:
     bare = ([word for word in name if word not in _TITLES] or name for name in (short, long))
     short, long = sorted(bare, key=lambda name: (len(name), name))
     if short == long:
-        return 0.95, len(short) > 1  # Dr. Jane Doe; but a King John is not every John
+        return (0.95, _SURE) if len(short) > 1 else (0.85, False)  # Dr. Jane Doe; but a King John is not every John
     if len(short) == 1:
-        return (0.0, False) if len(short[0]) < 2 else (_one_word(short[0], long) * (0.7 if rivals else 1.0), False)
+        return (0.0, False) if len(short[0]) < 2 else (_one_word(short[0], long) * (_NAMESAKE if rivals else 1.0), False)
     if short[-1] == long[-1] and _initialled(short[:-1], long[:-1]):
         return 0.94, False
-    return (0.70 if set(short) <= set(long) else 0.0), False
+    return (0.82 if set(short) <= set(long) else 0.0), False
 
 
 def _one_word(word: str, long: list[str]) -> float:
     if word == long[-1]:
         return 0.93
-    return 0.84 if word == long[0] else 0.78 if word in long else 0.0
+    return 0.88 if word == long[0] else 0.80 if word in long else 0.0
 
 
 def _initialled(short: list[str], long: list[str]) -> bool:

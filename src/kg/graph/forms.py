@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_ARTICLES = frozenset({"the", "a", "an"})
-_SMALL = frozenset(
-    ("of", "the", "and", "for", "in", "on", "at", "to", "de", "la", "du", "des", "del", "di", "der", "und", "et", "y")
-)  # fmt: skip
+ARTICLES = frozenset({"the", "a", "an"})
 #: Latin letters that do not come apart into a letter and a mark.
 _LETTERS = str.maketrans({"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"})
 _DOTTED = re.compile(r"(?<![^\W_])(?:[^\W\d_]\.){2,}(?:[^\W\d_](?![^\W_]))?")  # U.S., Ph. is none
@@ -28,9 +25,9 @@ def form(label: str) -> str:
     common = _is_common(text)
     text = _PLURAL_OF_CAPITALS.sub(r"\1", text)
     text = _DOTTED.sub(lambda found: found[0].replace(".", ""), text)
-    text = _INSIDE.sub("", _POSSESSIVE.sub("", text)).replace("&", " and ")
-    found = [word if index == 0 else word.lstrip(".") for index, word in enumerate(_WORD.findall(_bare(text.casefold())))]
-    if len(found) > 1 and found[0] in _ARTICLES:
+    text = _INSIDE.sub("", without_possessive(text)).replace("&", " and ")
+    found = [word if index == 0 else word.lstrip(".") for index, word in enumerate(_WORD.findall(bare(text.casefold())))]
+    if len(found) > 1 and found[0] in ARTICLES:
         found = found[1:]
     if common and found:
         found[-1] = singular(found[-1])
@@ -53,40 +50,17 @@ def singular(word: str) -> str:
     return word[:-1]
 
 
-def acronyms(label: str) -> set[str]:
-    """Forms that people make of a name's initials: with the small words, without them, and of the capitals alone."""
-    text = _POSSESSIVE.sub("", unicodedata.normalize("NFKC", label)[:LONGEST])
-    parts = [part for part in re.split(r"[\W_]+", text) if part]
-    while parts and parts[0].casefold() in _ARTICLES:
-        parts = parts[1:]
-    if len(parts) < 2 or sum(len(part) > 1 for part in parts) < 2:
-        return set()
-    big = [part for part in parts if part.casefold() not in _SMALL]
-    capital = [part for part in big if part[0].isupper()]
-    made = {_initials(some) for some in (parts, big, capital) if len(some) > 1}
-    return {one for one in made if 2 <= len(one) <= 10}
-
-
-def _initials(parts: list[str]) -> str:
-    return _bare("".join(part[0] for part in parts).casefold())
-
-
-def looks_like_acronym(label: str) -> bool:
-    """`JAMA`, `U.S.`, `PhD`: short, no space inside, and mostly capitals."""
-    letters = [letter for letter in label if letter.isalnum()]
-    if not 2 <= len(letters) <= 10 or " " in label.strip():
-        return False
-    capitals = sum(letter.isupper() for letter in letters)
-    return capitals >= 2 and 2 * capitals > len(letters) and not letters[0].isdigit()
-
-
 def _is_common(text: str) -> bool:
     """Does it end in a word in small letters? A capital there is a name, and names have no plural: Williams, Athens."""
     last = text.split()[-1:] or [""]
     return last[0].strip("\"'’”)].,;:").islower()
 
 
-def _bare(text: str) -> str:
+def without_possessive(text: str) -> str:
+    return _POSSESSIVE.sub("", text)
+
+
+def bare(text: str) -> str:
     """Without the marks on Latin and Greek letters. In other scripts a mark may be a vowel, and stays."""
     if text.isascii():
         return text

@@ -16,12 +16,13 @@ from typing import Literal, NamedTuple
 from rapidfuzz import fuzz
 from rapidfuzz.distance import JaroWinkler
 
+from kg.graph.acronyms import abbreviates, acronyms, looks_like_acronym
 from kg.graph.containment import contained
 from kg.graph.demonyms import demonym
-from kg.graph.forms import acronyms, form, looks_like_acronym, lookups, singular
+from kg.graph.forms import form, lookups, singular
 from kg.graph.vetoes import vetoed
 
-__all__ = ["PROPOSED", "Named", "Outcome", "Verdict", "acronyms", "form", "lookups", "rivals", "score", "verdict"]
+__all__ = ["PROPOSED", "Named", "Outcome", "Verdict", "acronyms", "form", "in_text", "lookups", "rivals", "score", "verdict"]
 
 Outcome = Literal["same", "proposed", "apart"]
 #: People are asked from this score on.
@@ -61,15 +62,21 @@ class _Worth(NamedTuple):
 _NOTHING = _Worth(0.0)
 
 
-def verdict(a: Named, b: Named, cosine: float | None = None, *, rivals: int = 0) -> Verdict:
-    """`rivals`, where the caller knows it: how many other names the shorter one could as well stand for."""
-    worth = _weigh(a, b, cosine, rivals)
+def verdict(a: Named, b: Named, cosine: float | None = None) -> Verdict:
+    """Of two names wherever they stand."""
+    worth = _weigh(a, b, cosine)
     return Verdict("same" if worth.sure else "proposed" if worth.score >= PROPOSED else "apart", worth.score)
 
 
-def score(a: Named, b: Named, cosine: float | None = None, *, rivals: int = 0) -> float:
+def score(a: Named, b: Named, cosine: float | None = None) -> float:
     """From 0 (two things) to 1 (one thing)."""
-    return _weigh(a, b, cosine, rivals).score
+    return _weigh(a, b, cosine).score
+
+
+def in_text(a: Named, b: Named, others: frozenset[str], cosine: float | None = None) -> float:
+    """The score of two names of one text, whose other names (of a type that they could have) are `others`. Here a surname has one
+    bearer, and who says it twice means him: a name that could as well stand for another one of the text is worth less."""
+    return _weigh(a, b, cosine, rivals(a.form, b.form, others)).score
 
 
 def rivals(a: str, b: str, others: frozenset[str]) -> int:
@@ -81,7 +88,7 @@ def rivals(a: str, b: str, others: frozenset[str]) -> int:
     return sum(short < other and not (other <= long or long <= other) for other in apart)
 
 
-def _weigh(a: Named, b: Named, cosine: float | None, rivals: int) -> _Worth:
+def _weigh(a: Named, b: Named, cosine: float | None, rivals: int = 0) -> _Worth:
     if (b.form, b.label, b.type) < (a.form, a.label, a.type):
         a, b = b, a
     agreed = _agreement(a.type, b.type)
@@ -116,6 +123,9 @@ def _acronym(a: Named, b: Named) -> _Worth:
     for short, long in ((a, b), (b, a)):
         if looks_like_acronym(short.label) and short.form in acronyms(long.label):
             return _Worth(0.95 if len(short.form) > 2 else 0.88)
+        # a person has initials, and nothing looser
+        if looks_like_acronym(short.label) and _PERSON not in (a.type, b.type) and abbreviates(short.form, long.label):
+            return _Worth(0.90)
     return _NOTHING
 
 
@@ -124,7 +134,7 @@ def _written(a: Named, b: Named) -> _Worth:
     if a.form.replace(" ", "") == b.form.replace(" ", ""):
         return _Worth(0.97, sure=True)
     if _singular(a.form) == _singular(b.form):
-        return _Worth(0.60) if _PERSON in (a.type, b.type) else _Worth(0.90, sure=True)
+        return _Worth(0.60) if {_PERSON, "place"} & {a.type, b.type} else _Worth(0.72, sure=True)
     return _Worth(0.85) if sorted(a.form.split()) == sorted(b.form.split()) else _NOTHING
 
 

@@ -25,6 +25,24 @@ def fused(rankings: Iterable[Sequence[K]], weights: Sequence[float] | None = Non
     return scores
 
 
+def scaled(scores: Mapping[K, float], limit: int) -> dict[K, float]:
+    """The first `limit` by score, from 1 for the best to 0 for the last: so that scores of different makes can be added."""
+    first = best(scores, limit)
+    if not first:
+        return {}
+    high, low = scores[first[0]], scores[first[-1]]
+    return {one: (scores[one] - low) / (high - low) if high > low else 1.0 for one in first}
+
+
+def added(*parts: tuple[float, Mapping[K, float]]) -> dict[K, float]:
+    """Weight and scores of each part."""
+    scores: dict[K, float] = {}
+    for weight, part in parts:
+        for one, score in part.items():
+            scores[one] = scores.get(one, 0.0) + weight * score
+    return scores
+
+
 def best(scores: Mapping[K, float], limit: int | None = None) -> list[K]:
     """By score, highest first; what scores alike stays in the order in which it was given."""
     return sorted(scores, key=lambda one: -scores[one])[:limit]

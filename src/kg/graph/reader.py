@@ -72,9 +72,10 @@ class Reader:
         return Hits(asked.mode, await self._searching.concepts(asked, await sight.within(self._run, ontology), limit))
 
     async def passages(
-        self, query: str, *, mode: PassageMode = "hybrid", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
+        self, query: str, *, mode: PassageMode = "graph", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
     ) -> Passages:
-        """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage."""
+        """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage. Without
+        an embedding model it is `text`."""
         asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
         ontologies = await sight.within(self._run, ontology)
         if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:

@@ -11,7 +11,7 @@ _LONGEST_WORD = 100
 
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*$", re.MULTILINE)
 _INDENTED = re.compile(r"(?:(?<=\n\n)|\A)(?:(?: {4}|\t)[^\n]*\n?)+")
-_RULE = re.compile(r"^[-=:+ \t]*$", re.MULTILINE)  # under a heading, between the rows of a table
+_RULE = re.compile(r"^[-=:+ \t\x1e]*$", re.MULTILINE)  # under a heading, between the rows of a table
 _MARKUP = (
     re.compile(r"</?[a-zA-Z][^<>\n]{0,300}>"),
     re.compile(r"(?<=\])\([^()\s]{1,500}\)"),  # the address of a link; its words stay
@@ -19,22 +19,30 @@ _MARKUP = (
     re.compile(
         r"`[^`\s]{0,200}(?:::|/[^`\s]{0,200}\.)[^`\s]{0,200}`"
     ),  # where code stands: a path, a test; a name of something stays
+    re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}"),
+    re.compile(r"(?<![\w/.])(?:[\w.-]{1,100}/){1,20}[\w-]{1,100}\.\w{1,5}(?::\d{1,6})?(?![\w/])"),  # the same without marks
+    re.compile(r"\+\d{1,3}[ ./()-]{1,2}[\d ./()-]{5,20}\d"),  # a telephone number
     re.compile(r"&[a-zA-Z]{2,10};|&#\d{1,7};"),
     re.compile(r"^[ \t]{0,3}#{1,6}(?=\s)|^[ \t]{0,6}(?:[*+-]|\d{1,3}[.)])(?=\s)|^[ \t]{0,3}>+", re.MULTILINE),
     re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|[`|\\]|!?\[(?=[^\]\n]{0,300}\])|(?<=\w)\]"),
 )
+#: Stands where a cell, a column or a short line ends: no sentence goes over it. Where a text has it, it is a space.
+BREAK = "\x1e"
+_CELL = re.compile(r"\||(?<=\S)\t|(?<=\S) (?= {2,}[^ \xa0])")
+_SHORT_LINE = re.compile(r"^(?=[^\n]{1,55}\n[ >]{0,6}[^\W_a-z])[^\n]*[^\s.,;:!?-] *\n", re.MULTILINE)
 _WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
-_ODD = re.compile(r"[^\S\n ]|[\x00-\x09\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\ufeff\ud800-\udfff]")
-_GAP = re.compile(r" *\n[ \n]*|  +")
+_ODD = re.compile(r"[^\S\n \x1e]|[\x00-\x09\x0b-\x1d\x1f\x7f\u200b-\u200f\u2028-\u202e\ufeff\ud800-\udfff]")
+_GAP = re.compile(rf"[ {BREAK}]*[\n{BREAK}][ \n{BREAK}]*|  +")
 _PARAGRAPH, _SENTENCE, _SPACE = re.compile(r"\n[ \t]*\n"), re.compile(r"[.!?…][\"'”’)\]]*\s|\n"), re.compile(r"\s")
 
 
 def prose(text: str) -> str:
     """As long as `text`, character for character."""
-    text = _without_comments(_without_code(_ODD.sub(" ", text)))
+    text = _ODD.sub(" ", _CELL.sub(BREAK, text.replace(BREAK, " ")))
+    text = _without_comments(_without_code(text))
     for pattern in _MARKUP:
         text = pattern.sub(_blank, text)
-    return _WORD.sub(_blank, _RULE.sub(_blank, text))
+    return _SHORT_LINE.sub(lambda found: found[0][:-1] + BREAK, _WORD.sub(_blank, _RULE.sub(_blank, text)))
 
 
 def _without_code(text: str) -> str:
@@ -78,7 +86,7 @@ def squeezed(text: str) -> tuple[str, list[int]]:
     pieces: list[str] = []
     done = 0
     for gap in _GAP.finditer(text):
-        pieces += [text[done : gap.start()], "\n\n" if gap[0].count("\n") > 1 else " "]
+        pieces += [text[done : gap.start()], "\n\n" if gap[0].count("\n") > 1 or BREAK in gap[0] else " "]
         places += [*range(done, gap.start()), gap.start()]
         if pieces[-1] == "\n\n":
             places.append(gap.start() + 1)

@@ -21,6 +21,7 @@ FILES = (
     "vocab/vectors.cfg",
 )  # fmt: skip
 _PARAGRAPHS = "kg_paragraphs"
+FEW_WORDS, LEAST_SMALL = 25, 0.12
 SHA256 = "a2ae55d523d1b60eb2a01e03c83ca0c3617aa9590d0d3f6e7364b2dc2ed7f70d"
 
 
@@ -44,3 +45,9 @@ def _paragraphs(doc: Doc) -> Doc:
         if token.is_space and token.text.count("\n") > 1:
             doc[token.i + 1].is_sent_start = True
     return doc
+
+
+def is_english(doc: Doc) -> bool:
+    """Every second word of English is one of its small words; of German and others hardly one in ten. A few may be anything."""
+    words = [token for token in doc if token.is_alpha and not token.is_upper]
+    return len(words) < FEW_WORDS or sum(token.is_stop for token in words) >= LEAST_SMALL * len(words)

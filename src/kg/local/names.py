@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
 _QUOTES = frozenset("\"'“”‘’«»„`″")
+_BEFORE = frozenset(("the", "a", "an", "hi", "hello", "hey", "dear", "re", "fwd"))
 _OPEN, _CLOSE = "([{", ")]}"
 _AFTER = frozenset(("'s", "’s", "'", "’", ",", ";", ":", "-", "–", "and", "of"))
 #: What somebody is, not who: written with a capital, and no name.
@@ -24,6 +25,14 @@ _ROLES = frozenset((
     "reverend", "secretary", "senator", "sergeant", "sir", "vice",
 ))  # fmt: skip
 _LONGEST_TITLE = 10
+#: Written with a capital in letters and forms, and nobody's name.
+_EMPTY = frozenset((
+    "attachment", "bcc", "best", "cc", "cheers", "date", "dear", "fax", "fwd", "fw", "greetings", "hello", "hi", "kind", "name",
+    "note", "page", "phone", "re", "regards", "sincerely", "subject", "tel", "tel.", "thanks", "title", "to", "warning", "mon",
+    "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep",
+    "sept", "oct", "nov", "dec", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+))  # fmt: skip
+_CURRENCIES = frozenset(("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD"))
 
 
 def names(doc: Doc) -> list[Mention]:
@@ -32,7 +41,18 @@ def names(doc: Doc) -> list[Mention]:
     found = _apart(_whole(doc, found))
     found = _apart([*found, *_titles(doc, found)])
     found = _apart([*found, *_unseen(doc, found)])
-    return _apart([*found, *_again(doc, found)])
+    found = _apart([*found, *_again(doc, found)])
+    return [one for one in found if not is_empty(one.text(doc)) and not is_shouted(doc, one)]
+
+
+def is_empty(text: str) -> bool:
+    return text.casefold() in _EMPTY or text in _CURRENCIES
+
+
+def is_shouted(doc: Doc, one: Mention) -> bool:
+    """Does it stand in a heading that is all capitals? There a capital says nothing."""
+    words = [token for token in doc[one.first].sent if token.is_alpha and len(token.text) > 1]
+    return len(words) > 1 and all(token.is_upper for token in words)
 
 
 def _recognised(doc: Doc) -> Iterator[Mention]:
@@ -55,8 +75,10 @@ def _unbracketed(doc: Doc, one: Mention) -> Iterator[Mention]:
 def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
     for one in found:
         first, last = one.first, one.last
-        while first < last and _is_before(doc[first]):
+        while first < last and (_is_before(doc[first]) or (doc[first].is_stop and doc[first].text.islower())):
             first += 1
+        if one.type == "person":  # an amount that follows is not part of who gets it
+            last = next((at for at in range(first + 1, last) if doc[at].text in _CURRENCIES or doc[at].like_num), last)
         while first < last and _is_after(doc[last - 1], doc[first:last].text):
             last -= 1
         kept = without_frame(doc, Mention(first, last, one.type))
@@ -65,7 +87,7 @@ def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
 
 
 def _is_before(token: Token) -> bool:
-    return token.is_space or token.text in _QUOTES or token.text in _CLOSE or token.lower_ in ("the", "a", "an")
+    return token.is_space or token.text in _QUOTES or token.text in _CLOSE or token.lower_ in _BEFORE
 
 
 def _is_after(token: Token, text: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
+from kg.local.names import is_empty, is_shouted
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -49,14 +50,21 @@ def _chunks(doc: Doc) -> Iterator[list[Token]]:
 
 def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
     head = tokens[-1]
-    if head.i in taken or head.pos_ not in ("NOUN", "PROPN", "X") or not _is_word(head) or head.lemma_.lower() in _EMPTY:
+    if (
+        head.i in taken
+        or head.pos_ not in ("NOUN", "PROPN", "X")
+        or not _is_word(head)
+        or head.lemma_.lower() in _EMPTY
+        or is_empty(head.text)
+    ):
         return None
     first = len(tokens) - 1
     while first > 0 and _is_part(tokens[first - 1], taken) and len(tokens) - first < _LONGEST:
         first -= 1
     while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
         first += 1
-    return Mention(tokens[first].i, head.i + 1, CONCEPT if head.pos_ != "PROPN" else "")
+    one = Mention(tokens[first].i, head.i + 1, CONCEPT)
+    return one if head.pos_ != "PROPN" or is_shouted(head.doc, one) else Mention(one.first, one.last, "")
 
 
 def _is_part(token: Token, taken: set[int]) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kg.graph.forms import acronyms, form, looks_like_acronym
+from kg.graph.acronyms import acronyms, looks_like_acronym
+from kg.graph.forms import form
 from kg.local.cleaning import squeezed
+from kg.local.english import is_english
 from kg.local.mentions import CONCEPT, Mention
-from kg.local.names import names
+from kg.local.names import is_shouted, names
 from kg.local.neighbours import neighbours
 from kg.local.nouns import nouns
 from kg.local.pronouns import PRONOUN, meant, pronouns
@@ -47,12 +49,20 @@ def read(model: Language, part: str, start: int) -> Reading:
     with model.memory_zone():  # else every word that was ever seen is kept
         doc = model(text)
         named = names(doc)
+        if not is_english(doc):
+            return _foreign(doc, named, places, start)
         mentions = sorted([*named, *nouns(doc, named), *pronouns(doc)])
         number = _numbers(doc, mentions)
         seen = [_seen(doc, mention, places, start) for mention in mentions if mention.type != PRONOUN]
         return Reading(
             seen, _renumbered(relations(doc, mentions), number), _renumbered(neighbours(doc, mentions), number), len(doc)
         )
+
+
+def _foreign(doc: Doc, named: list[Mention], places: list[int], start: int) -> Reading:
+    """Its grammar would be read wrong: names alone, and what stands in one sentence."""
+    kept = [one for one in named if all(token.text[0].isupper() or not token.is_alpha for token in doc[one.first : one.last])]
+    return Reading([_seen(doc, one, places, start) for one in kept], [], list(neighbours(doc, kept)), len(doc))
 
 
 def _numbers(doc: Doc, mentions: list[Mention]) -> list[int | None]:
@@ -81,6 +91,8 @@ def _seen(doc: Doc, mention: Mention, places: list[int], start: int) -> Seen:
     label = " ".join(span.text.split())
     if mention.type == CONCEPT and doc[mention.first].is_sent_start and doc[mention.first].pos_ != "PROPN" and label[1:].islower():
         label = label[0].lower() + label[1:]
+    elif mention.type == CONCEPT and is_shouted(doc, mention):
+        label = label.lower()
     return Seen(label, mention.type, start + places[span.start_char], start + places[span.end_char - 1] + 1, _also(doc, mention))
 
 

@@ -1,5 +1,6 @@
-select one.id, p.id, count(*)
+select one.id, p.id, count(*), c.seen_count
 from unnest(%(ids)s::bigint[]) as one (id)
+join kg.concepts c on c.id = one.id
 cross join lateral (
     select i.source_id, i.start
     from kg.names n
@@ -8,5 +9,5 @@ cross join lateral (
     order by i.source_id, i.start limit %(most)s) i
 join kg.passages p on p.source_id = i.source_id and i.start >= p.start and i.start < p.finish
 where %(ontologies)s::bigint[] is null or p.ontology_id = any (%(ontologies)s::bigint[])
-group by one.id, p.id
+group by one.id, p.id, c.seen_count
 order by one.id, p.id

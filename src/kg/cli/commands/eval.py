@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import textwrap
 
 from kg.config import KgSettings
 from kg.evaluation.data import folder
@@ -11,7 +12,7 @@ from kg.evaluation.report import Row
 from kg.evaluation.run import rows
 from kg.local.embedding import LocalEmbed
 from kg.local.extractor import LocalExtractor
-from lanework.cli.output import Column, add_output, plain, say, show
+from lanework.cli.output import Column, add_output, plain, say, show, write
 
 
 def _figure(row: Row) -> str:
@@ -24,14 +25,16 @@ def _verdict(row: Row) -> str:
     return "" if row.reached is None else "reached" if row.reached else "BELOW"
 
 
+def _within(row: Row) -> str:
+    return "" if row.within is None else f"{row.within.low:.3f}–{row.within.high:.3f}"
+
+
 COLUMNS: list[Column[Row]] = [
     Column("MEASURE", lambda it: it.name),
     Column("FIGURE", _figure, right=True),
+    Column("95 % WITHIN", _within),
     Column("TARGET", lambda it: "" if it.target is None else f"{it.target:.2f}", right=True),
     Column("", _verdict, colour=lambda it: "red" if it.reached is False else "green"),
-    Column("ON", lambda it: f"{it.items:,} {it.what}" if it.items else ""),
-    Column("SPLIT", lambda it: it.split, flexible=True),
-    Column("NOTE", lambda it: it.note, flexible=True),
 ]
 
 
@@ -42,12 +45,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    found = asyncio.run(_measure(options, KgSettings.load(eval=options.data)))
+    settings = KgSettings.load(eval=options.data)
+    found = asyncio.run(_measure(options, settings))
     show(options.output, found, COLUMNS, record=lambda row: {**plain(row), "reached": row.reached, "quick": options.quick})
+    if options.output == "table":
+        write("", *(line for row in found for line in _told(row)))
     if options.quick:
         say("--quick: on fewer documents, questions and passages; run it without --quick for figures to quote")
+    if options.output == "table" and any(row.figure is None for row in found):
+        write(f"no data in {folder(settings.eval)}")
     below = [row.name for row in found if row.reached is False]
     return 1 if below and not options.quick else 0
+
+
+def _told(row: Row) -> list[str]:
+    """What it was measured on, and what else there is to say: below the table, which has no room for it."""
+    on = f"{row.items:,} {row.what}" if row.items else ""
+    told = "; ".join(part for part in (on, row.split, row.note) if part)
+    return textwrap.wrap(f"{row.name}: {told}", 80, subsequent_indent="  ")
 
 
 async def _measure(options: argparse.Namespace, settings: KgSettings) -> list[Row]:
@@ -57,5 +72,5 @@ async def _measure(options: argparse.Namespace, settings: KgSettings) -> list[Ro
     async for row in rows(place, embed, extractor, quick=options.quick):
         found.append(row)
         if options.output == "table":
-            say(f"{row.name}: {_figure(row)}{' - ' + row.note if row.figure is None else ''}")
+            say(f"{row.name}: {_figure(row)}")
     return found

@@ -23,7 +23,9 @@ COLUMNS: list[Column[Any]] = [
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", nargs="+", help="words, or a question")
     parser.add_argument(
-        "--mode", choices=("hybrid", "semantic", "text", "graph"), default="hybrid", help="(default: hybrid); graph is for passages"
+        "--mode",
+        choices=("hybrid", "semantic", "text", "graph"),
+        help="(default: hybrid, for passages graph); graph is for passages",
     )
     parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
     parser.add_argument("--passages", action="store_true", help="passages of documents instead of concepts")
@@ -33,8 +35,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     what = "passages" if options.passages else "concepts"
-    body = {"query": " ".join(options.query), "mode": options.mode, "what": what, "limit": options.limit}
-    found = ask("POST", "/query/search", json=body | ({"ontology": options.ontology} if options.ontology else {}))[what]
+    asked = {"mode": options.mode, "ontology": options.ontology}
+    body = {"query": " ".join(options.query), "what": what, "limit": options.limit} | {
+        key: one for key, one in asked.items() if one
+    }
+    found = ask("POST", "/query/search", json=body)[what]
     if options.output == "table" and found:
         write(*(_passages(found) if options.passages else _concepts(found)))
     else:
