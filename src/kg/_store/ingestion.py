@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from psycopg.types.json import Jsonb
+
 from kg._store.documents import _json
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 from kg.parts import Vector
@@ -47,6 +49,12 @@ def stage_document(id: int, version: int, status: str, stage: str) -> Verb[Any]:
 
 def parsed_document(id: int, version: int, *, hash: bytes, characters: int, title: str) -> Verb[Any]:
     return verb("parsed_document", scalar, id=id, version=version, hash=hash, characters=characters, title=title)
+
+
+def warn_document(id: int, version: int, warnings: Sequence[str]) -> Verb[None]:
+    """What is known of how it was made says what was doubtful in reading it."""
+    said = {"warnings": list(warnings)} if warnings else {}
+    return verb("warn_document", nothing, id=id, version=version, warnings=Jsonb(said))
 
 
 def claim_document(id: int, version: int) -> Verb[Any]:
