@@ -75,7 +75,7 @@ def test_a_form_and_bare_bytes(docs: House) -> None:
         ({"json": {"text": ""}}, 422, "empty"),
         ({"json": {"text": "a", "colour": "red"}}, 422, "colour"),
         ({"json": {"text": "a", "ontology": "a/b"}}, 422, "ontology"),
-        ({"json": {"text": "a\0"}}, 422, "NUL"),
+        ({"json": {"text": "a", "name": "a\0"}}, 422, "NUL"),
         ({"json": {"url": "http://127.0.0.1/x"}}, 422, "127.0.0.1"),
         ({"json": {"url": "file:///etc/passwd"}}, 422, "http"),
         ({"files": {"other": ("a", b"b")}}, 422, "file"),
