@@ -79,7 +79,7 @@ def test_a_form_and_bare_bytes(docs: House) -> None:
         ({"json": {"text": "a", "url": "http://x.org"}}, 422, "one of the two"),
         ({"json": {"text": "a", "colour": "red"}}, 422, "colour"),
         ({"json": {"text": "a", "ontology": "a/b"}}, 422, "ontology"),
-        ({"json": {"text": "a\0"}}, 422, "NUL"),
+        ({"json": {"text": "a", "name": "a\0"}}, 422, "NUL"),
         ({"json": {"url": "file:///etc/passwd"}}, 422, "http"),
         ({"json": {"url": "not an address"}}, 422, "no spaces"),
         ({"json": {"url": "https://ada:secret@example.org/"}}, 422, "user or password"),

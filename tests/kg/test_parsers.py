@@ -12,7 +12,7 @@ from kg.documents.parsers.markdown import MarkdownParser
 from kg.documents.parsers.pdf import PdfParser
 from kg.documents.parsers.text import TextParser
 from kg.errors import Unreadable
-from kg.parts import Parser
+from kg.parts import Parsed, Parser
 from tests.kg import files
 
 
@@ -78,6 +78,13 @@ def test_a_texts_title() -> None:
     assert TextParser().parse(b"A sentence.\n\nMore.", "a.txt").title == ""
 
 
+def test_the_title_of_a_message() -> None:
+    mail = b"From: Ada <a@b.c>\nReceived: by x\n\tfor y\nSubject: The meeting\nDate: Mon\n\nHi Bob,\n\nSubject: no\n"
+    found = TextParser().parse(mail, "a.txt")
+    assert (found.title, found.text) == ("The meeting", mail.decode())
+    assert TextParser().parse(b"Hi Bob\n\nSubject: no\n", "a.txt").title == "Hi Bob"
+
+
 def test_markdown_stays_as_it_is() -> None:
     given = "# One\n\ntext *with* `marks`\n\n- a\n- b\n\n```python\n# no heading\n<!-- kept -->\n===\n```\n"
     found = MarkdownParser().parse(given.encode(), "a.md")
@@ -91,6 +98,34 @@ def test_front_matter_and_comments_are_out() -> None:
 
 def test_a_comment_that_never_ends_is_text() -> None:
     assert markdown("a\n<!-- b\nc") == "a\n<!-- b\nc"
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("~~~\n<!-- kept -->\n~~~\n<!-- out -->x\n", "~~~\n<!-- kept -->\n~~~\nx\n"),
+        ("`code` <!-- out -->x", "`code` x"),
+        ("`<!-- kept -->` <!-- out -->``<!-- `kept` -->``", "`<!-- kept -->` ``<!-- `kept` -->``"),
+        ("[//]: # (obey)\na [b]\n[comment]: <> (obey)\n\n[b]: http://c.d\n[^1]: note\n", "a [b]\n\n[b]: http://c.d\n[^1]: note\n"),
+    ],
+)
+def test_remarks_beside_code(given: str, read: str) -> None:
+    assert markdown(given) == read
+
+
+@pytest.mark.parametrize(
+    ("given", "text", "title"),
+    [
+        ('---\ntitle: "A: b" # c\n---\nx', "x", "A: b"),
+        ("---\n# generated\ntitle: It's\n...\nx", "x", "It's"),
+        ('+++\ntitle = "T"\n+++\nx', "x", "T"),
+        ("---\n\nwords\n\n---\nx", "---\n\nwords\n\n---\nx", ""),
+        ("---\nonly words\n---\nx", "---\nonly words\n---\nx", ""),
+    ],
+)
+def test_what_is_front_matter(given: str, text: str, title: str) -> None:
+    found = MarkdownParser().parse(given.encode(), "a.md")
+    assert (found.text, found.title) == (text, title)
 
 
 def test_underlined_headings() -> None:
@@ -180,6 +215,48 @@ def test_pages_without_text() -> None:
     with pytest.raises(Unreadable, match="scanned") as told:
         PdfParser().parse(files.pdf([""]), "a.pdf")
     assert told.value.reason == "no_text"
+
+
+@pytest.mark.parametrize("turned", [0, 90, 180, 270])
+def test_turned_pages_are_read_from_the_top(turned: int) -> None:
+    data = files.pdf(["one line\nanother line\nthe last line"]).replace(b"/Type /Page ", b"/Type /Page /Rotate %d " % turned)
+    assert PdfParser().parse(data, "a.pdf").text == "one line\nanother line\nthe last line"
+
+
+def test_lines_that_run_upwards_on_a_turned_page_stay_apart() -> None:
+    data = files.pdf(["one line\nanother line\nthe last line"]).replace(b"/Type /Page ", b"/Type /Page /Rotate 90 ")
+    data = data.replace(b"72 720 Td", b"0 1 -1 0 100 100 Tm")
+    assert PdfParser().parse(data, "a.pdf").text.split("\n") == ["one line", "another line", "the last line"]
+
+
+def test_hyphens_before_capitals_stay() -> None:
+    assert PdfParser().parse(files.pdf(["know-\nledge of Anglo-\nSaxon"]), "a.pdf").text == "knowledge of Anglo-Saxon"
+
+
+def test_words_and_sentences_go_on_over_the_page() -> None:
+    pages = ["It is not fin-", "ished yet, and goes", "on here.", "a new one. Part", "Two"]
+    assert (
+        PdfParser().parse(files.pdf(pages), "a.pdf").text == "It is not finished yet, and goes\non here.\n\na new one. Part\n\nTwo"
+    )
+
+
+def test_fonts_that_do_not_say_what_their_letters_are() -> None:
+    def read(font: bytes, *more: bytes) -> Parsed:
+        stream = b"BT /F1 10 Tf 72 700 Td <002400250026004700480049> Tj ET"
+        page = b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>"
+        content = b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream)
+        pages = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>", page, content]
+        return PdfParser().parse(files.pdf_of([*pages, font, *more]), "a.pdf")
+
+    found = read(
+        b"<< /Type /Font /Subtype /Type0 /BaseFont /A+Own /Encoding /Identity-H /DescendantFonts [6 0 R] >>",
+        b"<< /Type /Font /Subtype /CIDFontType2 /BaseFont /A+Own /FontDescriptor 7 0 R /DW 500 "
+        b"/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> >>",
+        b"<< /Type /FontDescriptor /FontName /A+Own /Flags 4 /FontBBox [0 0 1000 1000] /ItalicAngle 0 /Ascent 800 /Descent -200 "
+        b"/CapHeight 700 /StemV 80 >>",
+    )
+    assert "1 of 1 pages have a font that does not say what its letters are" in found.warnings[0]
+    assert PdfParser().parse(files.pdf(["\1\2\3", "text"]), "a.pdf").warnings == ("1 of 2 pages have no text (scanned?): 1",)
 
 
 def test_an_encrypted_pdf() -> None:

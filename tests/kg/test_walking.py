@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kg.adapters.loader import KgLoader
-from kg.documents.walking import walk
+from kg.documents.walking import spelled, walk
 from kg.errors import Unreadable, Unsupported
 from tests.kg import files
 
@@ -45,6 +47,55 @@ def folder(tmp_path: Path) -> Path:
 
 def test_a_folder(folder: Path) -> None:
     assert [str(path.relative_to(folder)) for path in walk(folder)] == ["a.TXT", "b.md", "sub/c.html", "sub/deep/d.txt"]
+
+
+def test_what_is_left_out_is_told(folder: Path) -> None:
+    told: list[str] = []
+    list(walk(folder, remark=told.append))
+    assert [line.removeprefix(f"{folder}/").partition(" is left out: ")[::2] for line in told] == [
+        ("nowhere.txt", "it is a link that leads nowhere (no such file or directory)"),
+        ("out.txt", "it is a link that leads out of the folder"),
+        ("pipe.txt", "it is no file"),
+        ("ring.txt", told[3].rpartition(": ")[2]),
+    ]
+    assert "link" in told[3]
+
+
+def test_links_that_go_in_rings(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "a" / "x.txt").write_text("x")
+    (tmp_path / "a" / "b" / "up").symlink_to(tmp_path / "a")
+    (tmp_path / "a" / "one.txt").symlink_to(tmp_path / "a" / "two.txt")
+    (tmp_path / "a" / "two.txt").symlink_to(tmp_path / "a" / "one.txt")
+    assert [path.name for path in walk(tmp_path)] == ["x.txt"]
+
+
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "locked").mkdir()
+    (tmp_path / "a.txt").write_text("x")
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if str(path).endswith("locked"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    told: list[str] = []
+    assert [path.name for path in walk(tmp_path, remark=told.append)] == ["a.txt"]
+    assert told == [f"the folder {tmp_path}/locked cannot be read: permission denied"]
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="its file systems have no such names")
+def test_names_that_are_not_utf_8(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"caf\xe9")
+    place.mkdir()
+    for name in (b"na\xefve.txt", b"\xff.md"):
+        (place / os.fsdecode(name)).write_bytes(b"text")
+    assert [spelled(path.relative_to(tmp_path)) for path in walk(tmp_path)] == [r"caf\xe9/na\xefve.txt", r"caf\xe9/\xff.md"]
+    found = KgLoader(tmp_path).load()
+    assert [one.page_content for one in found] == ["text", "text"]
+    assert found[0].metadata["source"] == rf"{tmp_path}/caf\xe9/na\xefve.txt"
 
 
 def test_a_folder_that_is_a_link_itself(folder: Path, tmp_path: Path) -> None:

@@ -79,6 +79,12 @@ def parsed_document(id: int, version: int, *, hash: bytes, characters: int, titl
     )
 
 
+def warn_document(id: int, version: int, warnings: Sequence[str]) -> Verb[None]:
+    """What is known of how it was made says what was doubtful in reading it."""
+    said = {"warnings": list(warnings)} if warnings else {}
+    return verb("warn_document", nothing, id=id, version=version, warnings=Jsonb(said))
+
+
 def claim_document(id: int, version: int) -> Verb[Any]:
     """Its ontology, held; None: replaced or deleted."""
     return verb("claim_document", scalar, id=id, version=version)

@@ -12,7 +12,7 @@ from kg.documents.fetching import fetch
 from kg.documents.limits import ParseLimits
 from kg.documents.parsing import parse
 from kg.documents.sniffing import sniff
-from kg.documents.walking import walk
+from kg.documents.walking import spelled, walk
 from kg.errors import KgError, TooLarge
 
 
@@ -57,7 +57,7 @@ class KgLoader:
         except KgError as error:
             if not self._skip:
                 raise
-            self.errors[str(source)] = error
+            self.errors[_named(source)] = error
             return []
 
     async def _read(self, source: str | Path) -> LoadedDocument:
@@ -68,8 +68,12 @@ class KgLoader:
             data, name, declared = fetched.data, fetched.name, fetched.media_type
         media_type = sniff(data, name, declared)
         parsed = await parse(data, media_type, name, limits=self._limits)
-        about = {"source": str(source), "title": parsed.title, "media_type": media_type, **parsed.meta}
+        about = {"source": _named(source), "title": parsed.title, "media_type": media_type, **parsed.meta}
         return LoadedDocument(parsed.text, {**about, "warnings": list(parsed.warnings)} if parsed.warnings else about)
+
+
+def _named(source: str | Path) -> str:
+    return spelled(source) if isinstance(source, Path) else source
 
 
 def _bytes(path: Path, limit: int) -> bytes:

@@ -52,7 +52,8 @@ class DocumentRoutes:
     def add_to(self, routes: Routes) -> None:
         add = routes.add
         add(
-            "POST", "/ingest", self.ingest, needs=WRITE, status_code=202, tags=["documents"], openapi_extra=incoming.OPENAPI,
+            "POST", "/ingest", self.ingest, needs=WRITE, cleaned={"text"}, status_code=202, tags=["documents"],
+            openapi_extra=incoming.OPENAPI,
             responses={200: {"model": Taken | Estimated, "description": "it is there already, or only an estimate was wanted"}},
             response_model=Taken | Estimated,
         )  # fmt: skip

@@ -104,7 +104,8 @@ async def _json(request: Request) -> Incoming:
         raise InvalidDocument("expected a text or a url, one of the two", field="text")
     if told.url is not None:
         return Incoming(told, url=told.url, media_type=told.media_type)
-    return Incoming(told, (told.text or "").encode(), name="text.txt", media_type=told.media_type or "text/plain")
+    data = (told.text or "").encode("utf-8", "replace")  # a lone surrogate is lost; NULs are as those of a file
+    return Incoming(told, data, name="text.txt", media_type=told.media_type or "text/plain")
 
 
 def _checked(kind: type[Any], said: Mapping[str, Any]) -> Any:

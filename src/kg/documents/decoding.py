@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
+from kg.documents import guessing
 from kg.errors import Unreadable
 
 _BOMS = (
@@ -16,11 +17,22 @@ _BOMS = (
 )
 #: Encodings that a page may name. Python knows others (idna, unicode_escape) that are none of the web's.
 _NAMED = re.compile(r"(utf-8|ascii|iso8859|cp\d|koi8|shift_jis|euc|big5|gb|mac|tis)")
-_UNWANTED = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ufeff\ufffe\uffff]")
+#: Control characters, and what nobody sees: soft hyphens, spaces of no width, marks of direction, tags. They divide words for those
+#: who search, and hide text from those who read.
+_UNWANTED = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f\xad\u034f\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\ufffe\uffff"
+    "\U000e0000-\U000e007f]"
+)
+#: Joiners mean something in Persian, in Hindi and in emoji; beside a Latin letter they are as good as nothing.
+_JOINER = re.compile("(?<=[\x00-\u024f])[\u200c\u200d]+|[\u200c\u200d]+(?=[\x00-\u024f]|$)")
+_LIGATURES = {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_ENDS = re.compile("\r\n?|[\x0c\x85\u2028]")
-#: More of it than this is no text, whatever its name says.
-_NUL_SHARE = 0.001
+#: More of them than this share, or in a short text than so many, and it is no text, whatever its name says.
+_ODD_SHARE, _ODD_FEW = 0.001, 8
+_SHOWN = {"cp932": "Shift-JIS", "euc_jp": "EUC-JP", "cp949": "EUC-KR", "gb18030": "GB18030", "cp950": "Big5", "koi8_r": "KOI8-R",
+          "cp866": "CP866", "cp1251": "Windows-1251", "cp1253": "Windows-1253"}  # fmt: skip
 
 
 def decode(data: bytes, *, named: str = "") -> tuple[str, list[str]]:
@@ -28,7 +40,9 @@ def decode(data: bytes, *, named: str = "") -> tuple[str, list[str]]:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             return _with_losses(data[len(bom) :], encoding)
-    if data.count(0) > len(data) * _NUL_SHARE:
+    if encoding := guessing.utf_16(data):
+        return _with_losses(data, encoding)
+    if data.count(0) > bearable(data):
         raise Unreadable("it is no text: there are NUL bytes in it", reason="binary")
     try:
         return data.decode("utf-8"), []
@@ -36,17 +50,36 @@ def decode(data: bytes, *, named: str = "") -> tuple[str, list[str]]:
         where = error.start
     if codec := _codec(named):
         return _with_losses(data, codec)
+    doubt = f"not UTF-8 (byte {where:,}): read as {{}}; some characters may be wrong"
+    if codec := guessing.legacy(data):
+        text, losses = _with_losses(data, codec)
+        return text, [doubt.format(_SHOWN.get(codec, codec)), *losses]
     try:
         text = data.decode("cp1252")
     except UnicodeDecodeError:
         text = data.decode("latin-1")
-    return text, [f"not UTF-8 (byte {where:,}): read as Windows-1252; some characters may be wrong"]
+    return text, [doubt.format("Windows-1252")]
+
+
+def bearable(data: bytes) -> float:
+    """How many bytes that no text has may be in it, for it to be a text still. A few are in many a short text."""
+    few = min(_ODD_FEW, len(data) / 2) if len(data) * _ODD_SHARE < _ODD_FEW and _is_utf_8(data) else 0
+    return max(len(data) * _ODD_SHARE, few)
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def clean(text: str) -> str:
-    """What PostgreSQL can store and offsets can count on."""
+    """What PostgreSQL can store, offsets can count on and a search can find."""
     text = _LINE_ENDS.sub("\n", text).replace("\u2029", "\n\n")
-    return _SURROGATE.sub("\ufffd", _UNWANTED.sub("", text))
+    text = _JOINER.sub("", _SURROGATE.sub("\ufffd", _UNWANTED.sub("", text)))
+    return _LIGATURE.sub(lambda found: _LIGATURES[found[0]], text)
 
 
 def _with_losses(data: bytes, encoding: str) -> tuple[str, list[str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from kg.documents import parsers
+from kg.documents import guessing, parsers
+from kg.documents.decoding import bearable
 from kg.documents.names import safe_name, suffix_of
 from kg.documents.parsers import DOCX, HTML, MARKDOWN, PDF, TEXT
 from kg.errors import Unreadable, Unsupported
@@ -101,19 +102,24 @@ def _check_claim(seen: str, claimed: str, name: str) -> None:
 def _text_type(data: bytes, name: str, claimed: str, said: str) -> str:
     if (wrong := next((one for one in (claimed, said) if one in (PDF, DOCX) or one.startswith("image/")), "")) != "":
         raise Unsupported(f"{_called(name)} should be {_told(wrong)}, but its content is text")
-    if claimed != MARKDOWN and _HTML_START.match(data[:8192]):
+    if claimed != MARKDOWN and _HTML_START.match(_narrow(data[:16_384])):
         return HTML
     if claimed:
         return claimed
     return said if said not in _VAGUE and parsers.is_known(said) else TEXT
 
 
+def _narrow(head: bytes) -> bytes:
+    """UTF-16 as if it were ASCII: tags are."""
+    return head.removeprefix(b"\xff\xfe").removeprefix(b"\xfe\xff").replace(b"\0", b"")
+
+
 def _is_binary(data: bytes) -> bool:
     head = data[:65_536]
-    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+    if head.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\0\0\xfe\xff")) or guessing.utf_16(data):
         return False
     odd = sum(head.count(byte) for byte in (*range(7), *range(14, 27), *range(28, 32)))
-    return odd > len(head) * 0.001 if head.count(0) == 0 else head.count(0) > len(head) * 0.001
+    return odd > bearable(head)
 
 
 def _called(name: str) -> str:

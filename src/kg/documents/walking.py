@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from kg.documents import parsers
@@ -13,27 +13,48 @@ from kg.documents.names import suffix_of
 _SKIPPED = frozenset({"CVS", "_darcs", "node_modules", "__pycache__"})
 
 
-def walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path, *, remark: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
     """Files of types that are read here, by name, those of a folder before its folders. What is hidden is left out; links are
-    followed to files in the same folder only, never to folders; a file that is found twice is told once."""
+    followed to files in the same folder only, never to folders; a file that is found twice is told once. `remark` is called with
+    what else was left out, and why. A name that is not UTF-8 is spelled for people by `spelled`."""
     root = folder.resolve(strict=True)
     known = parsers.suffixes()
     seen: set[Path] = set()
-    for place, folders, files in os.walk(folder, followlinks=False):
+    for place, folders, files in os.walk(folder, followlinks=False, onerror=lambda error: remark(_told(error))):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
         for name in sorted(files):
             if name.startswith(".") or suffix_of(name) not in known:
                 continue
-            real = _real(Path(place, name), root)
-            if real is not None and real not in seen:
+            path = Path(place, name)
+            try:
+                real = _real(path, root)
+            except OSError as error:
+                remark(f"{spelled(path)} is left out: {error}")
+                continue
+            if real not in seen:
                 seen.add(real)
-                yield Path(place, name)
+                yield path
 
 
-def _real(path: Path, root: Path) -> Path | None:
-    """The file itself; None for what leads out of the folder, leads nowhere, or is no file."""
+def spelled(path: Path) -> str:
+    r"""A path as text that can be written and sent anywhere: bytes that are not UTF-8 as `\xe9`."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _real(path: Path, root: Path) -> Path:
+    """The file itself."""
     try:
         real = path.resolve(strict=True)
-    except (OSError, RuntimeError):
-        return None
-    return real if real.is_file() and real.is_relative_to(root) else None
+    except RuntimeError:  # before Python 3.13
+        raise OSError("it is a link to itself") from None
+    except OSError as error:
+        raise OSError(f"it is a link that leads nowhere ({(error.strerror or 'unreadable').lower()})") from None
+    if not real.is_file():
+        raise OSError("it is no file")
+    if not real.is_relative_to(root):
+        raise OSError("it is a link that leads out of the folder")
+    return real
+
+
+def _told(error: OSError) -> str:
+    return f"the folder {spelled(Path(error.filename or '?'))} cannot be read: {(error.strerror or 'unreadable').lower()}"

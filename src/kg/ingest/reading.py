@@ -114,6 +114,9 @@ class Reader:
             )
             if await tx.run(verb) is None:
                 raise Superseded
+            if parsed.warnings or subject.version > 1:
+                told = [_UNSTORABLE.sub("\ufffd", one) for one in parsed.warnings]
+                await tx.run(store.warn_document(subject.id, subject.version, told))
 
         await fenced(self._ctx, act)
         return Reading(hash.hex(), title, len(text), tuple(parsed.warnings))

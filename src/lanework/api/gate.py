@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.routing import APIRouter, iter_route_contexts
 
 from lanework._store.verb import origin
-from lanework.api.storable import storable
+from lanework.api.storable import Storable
 from lanework.errors import ConfigError
 
 Scope = Literal["all", "own"]
@@ -78,16 +78,19 @@ class Routes:
         self.router = APIRouter(**options)
 
     def add(
-        self, method: str, path: str, endpoint: Callable[..., Any], *, needs: str | None, because: str = "", **options: Any
-    ) -> None:
-        """`needs` is a permission; "" for any known caller; None for everybody, which asks for a reason."""
+        self, method: str, path: str, endpoint: Callable[..., Any], *, needs: str | None, because: str = "",
+        cleaned: Collection[str] = (), **options: Any,
+    ) -> None:  # fmt: skip
+        """`needs` is a permission; "" for any known caller; None for everybody, which asks for a reason. `cleaned`: fields of the
+        body that may have characters in them which nothing can store, because the route takes them out."""
         if needs is None and not because:
             raise ConfigError(f"route {method} {path}: a route that everybody may call says why (because=…)")
         policy = Policy(needs, None if needs is None else self.gate, because)
         extra = {"x-permission": needs, **options.pop("openapi_extra", {})}
         self.router.add_api_route(
-            path, endpoint, methods=[method], dependencies=[Depends(policy), Depends(storable)], openapi_extra=extra, **options
-        )
+            path, endpoint, methods=[method], dependencies=[Depends(policy), Depends(Storable(cleaned))], openapi_extra=extra,
+            **options,
+        )  # fmt: skip
 
 
 class Listed(NamedTuple):

@@ -1,4 +1,4 @@
-"""DOCX: paragraphs, headings, lists and tables in the order of the text."""
+"""DOCX: paragraphs, headings, lists, tables, text boxes and notes in the order of the text, with all changes accepted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Any
 
 import docx
 from docx.document import Document
+from docx.opc.constants import RELATIONSHIP_TYPE as RELATED
 from docx.oxml.ns import qn
-from docx.text.paragraph import Paragraph
+from docx.oxml.parser import parse_xml
 
 from kg.documents.decoding import clean
+from kg.documents.parsers.word_runs import Runs, inside
+from kg.documents.parsers.word_styles import Styles
 from kg.errors import TooLarge, Unreadable
 from kg.parts import Parsed
 
@@ -21,7 +24,7 @@ from kg.parts import Parsed
 UNPACKED_LIMIT = 256 * 1024 * 1024
 MOST_PARTS = 10_000
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_HEADING = re.compile(r"heading ([1-9])$", re.IGNORECASE)
+_SPACE = re.compile(r"[ \t\xa0]+")
 DEEPEST = 20
 
 
@@ -31,8 +34,7 @@ class DocxParser:
     def parse(self, data: bytes, name: str) -> Parsed:
         _check_archive(data)
         document = docx.Document(io.BytesIO(data))
-        styles = {style.style_id: style.name or "" for style in document.styles if style.style_id}
-        blocks = list(_blocks(document.element.body, document, styles, 0))
+        blocks = list(_Body(document).blocks())
         return Parsed(clean(_joined(blocks)), clean(_title(document, blocks)), {}, ())
 
 
@@ -65,41 +67,95 @@ def _has_doctype(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
     return b"<!DOCTYPE" in head or b"<!ENTITY" in head
 
 
-def _blocks(body: Any, document: Document, styles: dict[str, str], depth: int) -> Iterator[tuple[str, str]]:
-    """Kind (`h`, `li`, `tr`, `p`) and text."""
-    if depth > DEEPEST:
-        raise Unreadable(f"its tables are nested more than {DEEPEST} deep", reason="too_deep")
-    for child in body.iterchildren():
-        if child.tag == qn("w:p"):
-            yield from _paragraph(child, document, styles)
-        elif child.tag == qn("w:tbl"):
-            for row in child.iterchildren(qn("w:tr")):
-                cells = [_cell(cell, document, styles, depth) for cell in row.iterchildren(qn("w:tc"))]
-                if any(cells):
-                    yield "tr", " | ".join(cells)
-        elif child.tag == qn("w:sdt"):  # a content control, such as a table of contents or a form's field
-            for content in child.iterchildren(qn("w:sdtContent")):
-                yield from _blocks(content, document, styles, depth + 1)
+class _Body:
+    """Blocks: kind (`h`, `li`, `tr`, `p`) and text."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._styles = Styles(document.styles.element, self._part(RELATED.NUMBERING))
+        self._notes: dict[tuple[str, str], int] = {}
+
+    def blocks(self) -> Iterator[tuple[str, str]]:
+        yield from self._inside(self._document.element.body, 0)
+        yield from self._foot()
+
+    def _inside(self, body: Any, depth: int) -> Iterator[tuple[str, str]]:
+        if depth > DEEPEST:
+            raise Unreadable(f"its tables are nested more than {DEEPEST} deep", reason="too_deep")
+        carried = ""
+        for child in inside(body):
+            if child.tag == qn("w:p"):
+                runs = Runs(self._notes)
+                runs.read(child)
+                text, carried = carried + runs.text, ""
+                if _goes_on(child):
+                    carried = text
+                else:
+                    yield from self._paragraph(child, text)
+                for box in runs.boxes:
+                    yield from self._inside(box, depth + 1)
+            elif child.tag == qn("w:tbl"):
+                yield from self._table(child, depth)
+        if carried.strip():
+            yield "p", _SPACE.sub(" ", carried).strip()
+
+    def _paragraph(self, element: Any, said: str) -> Iterator[tuple[str, str]]:
+        text = _SPACE.sub(" ", said).strip()
+        if not text:
+            return
+        kind = self._styles.kind(element.pPr)
+        if kind.heading:
+            yield "h", "#" * min(kind.heading, 6) + " " + kind.mark + text.replace("\n", " ")
+        elif kind.item:
+            yield "li", "  " * kind.depth + kind.mark + text
+        else:
+            yield "p", text
+
+    def _table(self, table: Any, depth: int) -> Iterator[tuple[str, str]]:
+        for row in inside(table):
+            if row.tag != qn("w:tr") or row.find(f"{qn('w:trPr')}/{qn('w:del')}") is not None:
+                continue
+            cells = [self._cell(cell, depth) for cell in inside(row) if cell.tag == qn("w:tc")]
+            if any(cells):
+                yield "tr", " | ".join(cells)
+
+    def _cell(self, cell: Any, depth: int) -> str:
+        """On one line. A table inside it has commas between its cells and semicolons between its rows."""
+        said, before = "", ""
+        for kind, text in self._inside(cell, depth + 1):
+            line = text.replace("\n", " ")
+            line = line.replace(" | ", ", ") if kind == "tr" else line
+            said += ("; " if kind == before == "tr" else " " if said else "") + line
+            before = kind
+        return said
+
+    def _foot(self) -> Iterator[tuple[str, str]]:
+        """What the notes say that the text refers to. A note in a note is found while they are read."""
+        parts = {"footnotes": RELATED.FOOTNOTES, "endnotes": RELATED.ENDNOTES}
+        told: dict[str, dict[str, Any]] = {}
+        for number, (part, id) in enumerate(_growing(self._notes), 1):
+            if part not in told:
+                notes = self._part(parts[part])
+                told[part] = {} if notes is None else {one.get(qn("w:id"), ""): one for one in notes.iterchildren()}
+            if (note := told[part].get(id)) is not None and (text := self._cell(note, 0)):
+                yield "li", f"[^{number}]: {text}"
+
+    def _part(self, kind: str) -> Any:
+        for related in self._document.part.rels.values():
+            if related.reltype == kind and not related.is_external:
+                return parse_xml(related.target_part.blob)
+        return None
 
 
-def _paragraph(element: Any, document: Document, styles: dict[str, str]) -> Iterator[tuple[str, str]]:
-    text = re.sub(r"[ \t\xa0]+", " ", Paragraph(element, document._body).text).strip()
-    if not text:
-        return
-    properties = element.pPr
-    style = styles.get(properties.style, "") if properties is not None and properties.style else ""
-    if heading := _HEADING.match(style):
-        yield "h", "#" * min(int(heading[1]), 6) + " " + text.replace("\n", " ")
-    elif style == "Title":
-        yield "h", "# " + text.replace("\n", " ")
-    elif style.startswith("List") or (properties is not None and properties.numPr is not None):
-        yield "li", "- " + text
-    else:
-        yield "p", text
+def _growing(notes: dict[tuple[str, str], int]) -> Iterator[tuple[str, str]]:
+    done = 0
+    while done < len(notes):
+        yield from list(notes)[done : (done := len(notes))]
 
 
-def _cell(cell: Any, document: Document, styles: dict[str, str], depth: int) -> str:
-    return " ".join(text.replace("\n", " ") for _, text in _blocks(cell, document, styles, depth + 1))
+def _goes_on(paragraph: Any) -> bool:
+    """Its end was deleted: the next paragraph is the rest of it."""
+    return paragraph.pPr is not None and paragraph.pPr.find(f"{qn('w:rPr')}/{qn('w:del')}") is not None
 
 
 def _joined(blocks: list[tuple[str, str]]) -> str:

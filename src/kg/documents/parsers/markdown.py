@@ -7,11 +7,22 @@ import re
 from kg.documents.decoding import clean, decode
 from kg.parts import Parsed
 
-_FRONT = re.compile(r"\A---[ \t]*\n(.{0,20000}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
-_FRONT_TITLE = re.compile(r"^title:[ \t]*[\"']?([^\n]*?)[\"']?[ \t]*$", re.MULTILINE)
+#: Of YAML or TOML. A line and words below it are a line and words: it begins with a name, or a remark.
+_FRONT = re.compile(
+    r"\A(?:---[ \t]*\n(?=[\"'\w#{-][^\n]*:|#)(.{0,20000}?)\n(?:---|\.\.\.)|\+\+\+[ \t]*\n(.{0,20000}?)\n\+\+\+)[ \t]*(?:\n|\Z)",
+    re.DOTALL,
+)
+_FRONT_TITLE = re.compile(
+    r"""^title[ \t]*[:=][ \t]*(?:"([^"\n]*)"|'([^'\n]*)'|([^\n]*?))[ \t]*(?:[ \t]#[^\n]*)?$""", re.MULTILINE | re.IGNORECASE
+)
+#: A definition that nothing refers to: what people write for remarks.
+_REMARK = re.compile(r"^[ ]{0,3}\[(?://|comment|#|_)[^\]\n]{0,100}\]:[ \t]*(?:#|<>)[^\n]*(?:\n|\Z)", re.MULTILINE | re.IGNORECASE)
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r"[ ]{0,3}(=+|-{2,})[ \t]*$")
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+([^\n]*?)[ \t]*#*[ \t]*$")
+_CODE = re.compile(r"(?<!`)(`+)(?!`)[^\n]{1,2000}?(?<!`)\1(?!`)")
+#: In longer ones nobody looks for code: it would take the square of their length.
+_LONG_LINE = 10_000
 _BLOCK = re.compile(r"\s*([-*+>|#]|\d+[.)][ \t])")  # cannot be the first line of a heading
 
 
@@ -29,12 +40,13 @@ def _without_front(text: str) -> tuple[str, str]:
     found = _FRONT.match(text)
     if found is None:
         return text, ""
-    title = _FRONT_TITLE.search(found[1])
-    return text[found.end() :], title[1].strip() if title else ""
+    title = _FRONT_TITLE.search(found[1] or found[2] or "")
+    return text[found.end() :], (title[1] or title[2] or title[3] or "").strip() if title else ""
 
 
 def _without_comments(text: str) -> str:
     """Comments that begin a line or stand in one; not in code. By hand: the text may have a million beginnings and no end."""
+    text = _REMARK.sub("", text) if "]:" in text else text
     if "<!--" not in text:
         return text
     kept, position, fence = [], 0, ""
@@ -42,8 +54,8 @@ def _without_comments(text: str) -> str:
         end = text.find("\n", position)
         end = len(text) if end < 0 else end + 1
         line = text[position:end]
-        fence = _fence_after(line, fence)
-        begin = -1 if fence or "`" in line else line.find("<!--")
+        fence = _fence_after(line.rstrip("\n"), fence)
+        begin = -1 if fence else _comment_in(line)
         if begin < 0:
             kept.append(line)
             position = end
@@ -55,6 +67,17 @@ def _without_comments(text: str) -> str:
         kept.append(line[:begin])
         position = close + 3
     return "".join(kept)
+
+
+def _comment_in(line: str) -> int:
+    """Where one begins that does not stand in code; -1: nowhere."""
+    begin = line.find("<!--")
+    if begin < 0 or len(line) > _LONG_LINE or "`" not in line[:begin]:
+        return begin
+    code = [found.span() for found in _CODE.finditer(line)]
+    while begin >= 0 and any(first < begin < last for first, last in code):
+        begin = line.find("<!--", begin + 4)
+    return begin
 
 
 def _lines(text: str) -> tuple[list[str], str]:

@@ -40,4 +40,5 @@ def _page(document: Record, errors: list[Record]) -> list[str]:
         ("key", document["key"]), ("owner", document["owner"]), ("job", document["job_id"]), ("since", document["created_at"][:19]),
     ]  # fmt: skip
     lines = [f"document {document['id']}", *(f"  {name:<11}{safe(str(value))}" for name, value in facts if value not in (None, ""))]
+    lines += [f"  {'warning':<11}{safe(one)}" for one in document["provenance"].get("warnings", ())]
     return [*lines, *(f"  {safe(one['item'])}: {safe(one['error'])}" for one in errors)]
