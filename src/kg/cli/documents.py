@@ -16,13 +16,21 @@ COLOURS = {
 
 
 def chunks(document: Record) -> str:
+    total, done = document["chunks"], document["chunks_done"]
     failed = f", {document['chunks_failed']} failed" if document["chunks_failed"] else ""
-    return f"{document['chunks_done']}/{document['chunks']}{failed}" if document["chunks"] else ""
+    return f"{done}/{total}{failed}" if total else ""
+
+
+def progress(document: Record) -> float:
+    part: float = document["chunks_done"] / document["chunks"] if document["chunks"] else 0.0
+    return part
 
 
 def state(document: Record) -> str:
-    status: str = document["processing_status"].replace("_", " ")
-    return f"{status}: {document['stage']}" if document["stage"] and document["processing_status"] not in FINAL else status
+    """What is done with it now, or what it waits for."""
+    status, stage = str(document["processing_status"]), str(document["stage"])
+    told = stage if status == "processing" or stage.startswith("waits") else ""
+    return f"{status.replace('_', ' ')}: {told}" if told else status.replace("_", " ")
 
 
 def size(bytes: int) -> str:

@@ -1,0 +1,81 @@
+"""What `kg ingest` is given: files, folders, addresses, stdin."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kg.cli.remote import ask
+from kg.documents.parsers import suffixes
+from kg.errors import TooMany
+from lanework.errors import ConfigError
+
+_ADDRESSES = ("http://", "https://")
+_UPLOAD_S = 300.0
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One document to be: its bytes, or an address that the server fetches it from."""
+
+    name: str
+    path: Path | None = None
+    url: str | None = None
+
+    def send(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        request = self._request(fields)
+        while True:
+            try:
+                found: dict[str, Any] = ask("POST", "/ingest", timeout=_UPLOAD_S, **request)
+                return found
+            except TooMany as error:  # as fast as the server lets us
+                time.sleep(error.retry_after)
+
+    def _request(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        if self.url is not None:
+            return {"json": {**fields, "url": self.url}}
+        key = {} if self.path is None else {"key": f"file:{self.path}"[:2000]}
+        form = {name: str(value).lower() if isinstance(value, bool) else value for name, value in {**fields, **key}.items()}
+        return {"files": {"file": (self.name, self._bytes())}, "data": form}
+
+    def _bytes(self) -> bytes:
+        try:
+            return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"it cannot be read: {(error.strerror or str(error)).lower()}") from None
+
+
+def things(words: Sequence[str]) -> list[Thing]:
+    if words.count("-") > 1:
+        raise ConfigError("stdin can be read once: give - one time")
+    found = [thing for word in words for thing in _of(word)]
+    if not found:
+        endings = ", ".join(sorted(suffixes()))
+        raise ConfigError(f"there is nothing to read in {', '.join(words)}; of a folder, what ends with {endings}")
+    return found
+
+
+def _of(word: str) -> Iterator[Thing]:
+    if word == "-":
+        yield Thing("stdin")
+    elif word.lower().startswith(_ADDRESSES):
+        yield Thing(word, url=word)
+    else:
+        yield from _files(Path(word))
+
+
+def _files(path: Path) -> Iterator[Thing]:
+    """A file as it is named; of a folder all that can be read, hidden ones left out."""
+    if not path.exists():
+        raise ConfigError(f"there is no file or folder {str(path)!r}")
+    if not path.is_dir():
+        yield Thing(path.name, path.resolve())
+        return
+    for one in sorted(path.rglob("*")):
+        hidden = any(part.startswith(".") for part in one.relative_to(path).parts)
+        if one.is_file() and not hidden and one.suffix.lower() in suffixes():
+            yield Thing(one.name, one.resolve())
