@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -16,6 +18,7 @@ from kg.errors import AccessNotFound, KgError, NotAuthenticated, Refused, Server
 from lanework.errors import ConfigError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+_making = threading.Lock()
 
 
 def ask(method: str, path: str, *, timeout: float = 30.0, plain: bool = False, **more: Any) -> Any:
@@ -41,10 +44,17 @@ def fetch(path: str, into: BinaryIO, **more: Any) -> None:
             into.write(piece)
 
 
-@cache
 def _client() -> httpx2.Client:
     """One for the process, and for its threads: making one costs more than most requests."""
-    return httpx2.Client()
+    with _making:
+        return _the_client()
+
+
+@cache
+def _the_client() -> httpx2.Client:
+    client = httpx2.Client()
+    atexit.register(client.close)
+    return client
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kg.cli.bars import Bars
@@ -55,6 +55,7 @@ class Waiting:
                     break
                 time.sleep(_PAUSE)
         except KeyboardInterrupt:
+            self.bars.draw(())
             self.bars.say("nothing was stopped: `kg docs list` shows how far they are")
             raise
         found = Counter(one["processing_status"].replace("_", " ") for one in self.ended)
@@ -115,9 +116,10 @@ def _row(name: str, part: float, tail: str, most: int) -> str:
     return f"{head} {paint(bar(part, 20), 'cyan')} {clip(tail, most - 55)}".rstrip()
 
 
-def _counts(documents: Iterable[Record]) -> str:
-    found = Counter(one["processing_status"] for one in documents)
-    return ", ".join(f"{found[one]:,} {one}" for one in _OPEN if found[one])
+def _counts(documents: Sequence[Record]) -> str:
+    at_work = sum(one["processing_status"] == "processing" for one in documents)
+    waiting = len(documents) - at_work
+    return ", ".join(f"{number:,} {what}" for number, what in ((at_work, "at work"), (waiting, "waiting")) if number)
 
 
 def _still_open(wanted: dict[int, Record]) -> Iterable[Record]:
