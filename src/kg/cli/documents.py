@@ -8,7 +8,6 @@ from typing import Any
 from lanework.cli.output import Column
 
 Record = Mapping[str, Any]
-FINAL = ("completed", "partial", "failed", "cancelled")
 COLOURS = {
     "completed": "green", "partial": "yellow", "failed": "red", "cancelled": "yellow", "processing": "cyan",
     "awaiting_approval": "yellow",
@@ -21,6 +20,12 @@ def chunks(document: Record) -> str:
     return f"{done}/{total}{failed}" if total else ""
 
 
+def outcome(document: Record) -> str:
+    """What became of it, in a word or two."""
+    same = document.get("duplicate_of")
+    return f"{chunks(document) or '0'} chunks" if same is None else f"of document {same}"
+
+
 def progress(document: Record) -> float:
     part: float = document["chunks_done"] / document["chunks"] if document["chunks"] else 0.0
     return part
@@ -29,6 +34,8 @@ def progress(document: Record) -> float:
 def state(document: Record) -> str:
     """What is done with it now, or what it waits for."""
     status, stage = str(document["processing_status"]), str(document["stage"])
+    if status == "duplicate" and document.get("duplicate_of") is not None:
+        return f"duplicate of {document['duplicate_of']}"
     told = stage if status == "processing" or stage.startswith("waits") else ""
     return f"{status.replace('_', ' ')}: {told}" if told else status.replace("_", " ")
 

@@ -10,7 +10,7 @@ from kg.cli.bars import Bars
 from kg.cli.things import Thing
 from kg.errors import KgError, NotAuthenticated, ServerAway
 from lanework._words import count
-from lanework.cli.text import safe
+from lanework.cli.text import redact
 from lanework.errors import ConfigError
 
 #: Their round trips overlap, and nobody else is kept waiting.
@@ -61,9 +61,9 @@ class Sending:
             raise
         except (KgError, ConfigError) as error:
             if len(self.things) == 1:
-                raise type(error)(f"{safe(thing.name)}: {error}") from None
+                raise type(error)(f"{thing.name}: {error}") from None
             self.code = 1
-            self.bars.say(f"{safe(thing.name)}: {error}")
+            self.bars.say(redact(f"{thing.name}: {error}"))
             return None
 
     def _draw(self, row: str) -> None:

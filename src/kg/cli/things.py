@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +21,36 @@ _UPLOAD_S = 300.0
 
 @dataclass(frozen=True)
 class Thing:
-    """One document to be: its bytes, or an address that the server fetches it from."""
+    """One document to be: a file, an address that the server fetches it from, or `data`."""
 
     name: str
     path: Path | None = None
     url: str | None = None
+    data: bytes = field(default=b"", repr=False)
 
     def send(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        request = self._request(fields)
         while True:
             try:
-                found: dict[str, Any] = ask("POST", "/ingest", timeout=_UPLOAD_S, **request)
+                with self._request(fields) as request:
+                    found: dict[str, Any] = ask("POST", "/ingest", timeout=_UPLOAD_S, **request)
                 return found
             except TooMany as error:  # as fast as the server lets us
                 time.sleep(error.retry_after)
+            except OSError as error:
+                raise ConfigError(f"it cannot be read: {(error.strerror or str(error)).lower()}") from None
 
-    def _request(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    @contextmanager
+    def _request(self, fields: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         if self.url is not None:
-            return {"json": {**fields, "url": self.url}}
+            yield {"json": {**fields, "url": self.url}}
+            return
         key = {} if self.path is None else {"key": f"file:{self.path}"[:2000]}
         form = {name: str(value).lower() if isinstance(value, bool) else value for name, value in {**fields, **key}.items()}
-        return {"files": {"file": (self.name, self._bytes())}, "data": form}
-
-    def _bytes(self) -> bytes:
-        try:
-            return sys.stdin.buffer.read() if self.path is None else self.path.read_bytes()
-        except OSError as error:
-            raise ConfigError(f"it cannot be read: {(error.strerror or str(error)).lower()}") from None
+        if self.path is None:
+            yield {"files": {"file": (self.name, self.data)}, "data": form}
+            return
+        with self.path.open("rb") as file:  # sent as it is read: however large it is, the server says whether it takes it
+            yield {"files": {"file": (self.name, file)}, "data": form}
 
 
 def things(words: Sequence[str]) -> list[Thing]:
@@ -61,7 +65,7 @@ def things(words: Sequence[str]) -> list[Thing]:
 
 def _of(word: str) -> Iterator[Thing]:
     if word == "-":
-        yield Thing("stdin")
+        yield Thing("stdin", data=sys.stdin.buffer.read())
     elif word.lower().startswith(_ADDRESSES):
         yield Thing(word, url=word)
     else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kg.cli.bars import Bars
-from kg.cli.documents import COLOURS, Record, chunks, progress, state
+from kg.cli.documents import COLOURS, Record, chunks, outcome, progress, state
 from kg.cli.evidence import wrapped
 from kg.cli.remote import ask
 from kg.errors import DocumentNotFound, KgError, ServerAway
@@ -21,6 +21,7 @@ _PAUSE, _PAGE = 0.25, 500
 #: A server that is started again is waited for.
 _PATIENCE = 60.0
 _OPEN = ("processing", "estimating", "queued")
+_GOOD = {"completed", "duplicate"}
 
 
 def wait_for(documents: Iterable[Record], form: str) -> tuple[int, list[Record]]:
@@ -46,7 +47,8 @@ class Waiting:
         self._open[document["id"]] = document
 
     def until_all(self) -> int:
-        """0 if all are completed; 1 if one failed, is partial, was cancelled or deleted, or waits for somebody's approval."""
+        """0 if all are completed, or the same as another one; 1 if one failed, is partial, was cancelled or deleted, or waits for
+        somebody's approval."""
         self._total = len(self.ended) + len(self._open)
         try:
             while True:
@@ -59,10 +61,10 @@ class Waiting:
             self.bars.say("nothing was stopped: `kg docs list` shows how far they are")
             raise
         found = Counter(one["processing_status"].replace("_", " ") for one in self.ended)
-        if self._total > 1:
+        if self._total > 1 and (self.bars.live or self._total > _LINES):
             counts = ", ".join(f"{number:,} {status}" for status, number in found.most_common())
             self.bars.say(f"{self._total:,} documents: {counts}")
-        return 0 if found["completed"] == self._total else 1
+        return 0 if set(found) <= _GOOD else 1
 
     def look(self, above: str = "") -> None:
         """Asks how far they are, if that is some time ago, and shows it. `above` is a row before theirs."""
@@ -88,7 +90,7 @@ class Waiting:
         if status == "completed" and self.bars.live and self._total > _LINES:
             return
         word = "to approve" if status == "awaiting_approval" else status
-        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {chunks(document)}".rstrip()
+        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {outcome(document)}"
         lines = [paint(line, COLOURS.get(status, "")), *wrapped(document["error"] or "", " " * 12)]
         if status == "awaiting_approval":
             lines.append(f"{' ' * 12}approve it with: lanework jobs approve {document['job_id']}")

@@ -66,10 +66,10 @@ def test_a_folder_goes_in_and_out_again(cli: Cli, tmp_path: Path) -> None:
     names = ["eins.md", "deep/Über die Läufe – 名前.txt"]
     write(tmp_path / "in", *names, ".hidden/no.md", "no.jpeg")
     code, out, err = cli("ingest", "in", "--ontology", "folder", "--wait")
-    assert (code, err) == (0, "2 documents: 2 completed\n")
+    assert (code, err) == (0, "")
     told = sorted(line.split(maxsplit=1) for line in out.splitlines())
-    assert [(word, rest.rsplit(maxsplit=1)) for word, rest in told] == [
-        ("completed", ["eins.md", "1/1"]), ("completed", ["Über die Läufe – 名前.txt", "1/1"])
+    assert [(word, rest.rsplit(maxsplit=2)) for word, rest in told] == [
+        ("completed", ["eins.md", "1/1", "chunks"]), ("completed", ["Über die Läufe – 名前.txt", "1/1", "chunks"])
     ]  # fmt: skip
     assert "\x1b" not in out
     code, out, err = cli("ingest", "in", "--ontology", "folder", "-o", "ids")
@@ -101,7 +101,7 @@ def test_what_cannot_be_taken_is_named_and_the_rest_goes_in(cli: Cli, tmp_path: 
     assert cli("ingest", "empty.md") == (2, "", "KG-201: empty.md: the document is empty: it has no bytes\n")
     assert cli("ingest", "-", "-")[0] == 2
     code, out, err = cli("ingest", "odd.md", "good.md", "empty.md", "--ontology", "rest", "--wait")
-    assert (code, out) == (1, f"{'completed   good.md':<48} 1/1\n")
+    assert (code, out) == (1, f"{'completed   good.md':<48} 1/1 chunks\n")
     assert "empty.md: the document is empty" in err and "odd.md: 'odd.md' is binary" in err
     code, _, err = cli("ingest", "good.md", "empty.md", "--name", "one")
     assert (code, err) == (2, "LW-100: --name is for one document, and there are 2\n")
@@ -114,7 +114,7 @@ def test_stdin_with_a_name_and_json_of_what_has_ended(cli: Cli) -> None:
     document = json.loads(out)[0]
     assert (document["name"], document["processing_status"], document["chunks_done"]) == ("letter.txt", "completed", 1)
     code, out, err = cli("ingest", "-", "--ontology", "letters", "--wait", stdin=said)
-    assert (code, out, err) == (0, f"{'completed   letter.txt':<48} 1/1\n", "known already\n")
+    assert (code, out, err) == (0, f"{'completed   letter.txt':<48} 1/1 chunks\n", "known already\n")
     code, _, err = cli("ingest", "-", "--ontology", "letters", "--force", "--wait", stdin=said)
     assert (code, err) == (0, "")
     assert json.loads(cli("docs", "show", str(document["id"]), "--json")[1])[0]["version"] == 2
@@ -140,7 +140,7 @@ def test_one_that_is_to_be_asked_for(cli: Cli, kg: Kg, tmp_path: Path) -> None:
     document = json.loads(cli("docs", "--ontology", "dear", "--json")[1])[0]
     assert second == f"            approve it with: lanework jobs approve {document['job_id']}"
     assert kg.ask("POST", f"/jobs/{document['job_id']}/approve", "{}").status == 200
-    assert cli("ingest", "dear.md", "--wait", "--ontology", "dear")[:2] == (0, f"{'completed   dear.md':<48} 1/1\n")
+    assert cli("ingest", "dear.md", "--wait", "--ontology", "dear")[:2] == (0, f"{'completed   dear.md':<48} 1/1 chunks\n")
 
 
 def test_ontologies(cli: Cli, tmp_path: Path) -> None:
