@@ -119,6 +119,21 @@ def test_hundreds_are_one_request_and_one_screen(
     assert len(server.requests) < 310
 
 
+def test_pages_of_a_list_down_to_the_oldest_of_ours(
+    server: Server, clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(waiting, "_PAGE", 30)
+    it = Waiting(100, Bars())
+    for one in server.documents[100:200]:  # others came before and after
+        it.add(dict(one))
+    server.end(150)
+    it.look()
+    assert server.requests == [*["/documents"] * 4, "/documents/150"]
+    assert capsys.readouterr().out.startswith("completed   number 150 名前.md")
+    server.end(*range(101, 201))
+    assert it.until_all() == 0
+
+
 @pytest.mark.parametrize("size", [(80, 24), (57, 10), (40, 6), (20, 3), (200, 60)], ids=str)
 def test_rows_fit(
     server: Server, clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], size: tuple[int, int]
