@@ -21,9 +21,16 @@ from pathlib import Path
 from lanework.cli.text import width
 from tests.kg.processes import LIMIT_S, until
 
-#: Ctrl-C on it is a signal to the process.
-_CONTROL = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+#: Ctrl-C on it is a signal to the process, also where somebody runs the tests in the background of a shell, which ignores it.
+_CONTROL = """
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
 _PIECE = re.compile(r"\x1b\[([?0-9;]*)([A-Za-z])|\x1b|[\r\n]|[^\x1b\r\n]+")
+_HALF = re.compile(r"\x1b(\[[?0-9;]*)?$")
 
 
 class Screen:
@@ -33,9 +40,14 @@ class Screen:
         self.columns, self.most, self.colours = columns, 0, 0
         self.lines = [""]
         self._row = self._column = 0
+        self._rest = ""
 
     def feed(self, text: str) -> None:
-        for found in _PIECE.finditer(text):
+        """Of an order that is cut in the middle, the rest comes later."""
+        text = self._rest + text
+        cut = _HALF.search(text)
+        self._rest = cut[0] if cut else ""
+        for found in _PIECE.finditer(text[: len(text) - len(self._rest)]):
             if found[2]:
                 self._order(found[2], found[1])
             elif found[0] == "\n":
