@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from kg.cli import main
-from kg.cli.house import read_note, write_note
+from kg.cli.note import read_note, write_note
 from lanework import Lanework
 
 

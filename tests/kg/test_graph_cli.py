@@ -49,7 +49,7 @@ def test_search(cli: Cli) -> None:
     assert cli("search", "exercise", "--mode", "text", "-o", "ids")[1] == f"{found[0]['id']}\n"
     assert cli("search", "zebra", "--mode", "text") == (0, "", "nothing was found; try other words\n")
     code, _, err = cli("search", "x", "--ontology", "nowhere")
-    assert (code, err) == (5, "KG-111: there is no ontology 'nowhere'\n")
+    assert (code, err) == (5, "KG-261: there is no ontology 'nowhere'\n")
     code, out, _ = cli("search", "--passages", "fuel", "oil", "--mode", "text", "--limit", "1")
     assert (code, "cars.txt:45–67" in out, "  Fuel is made from oil." in out) == (0, True, True)
 
@@ -97,7 +97,7 @@ def test_show(cli: Cli, graph: Any) -> None:
     assert "◀─ SUPPORTS ── Exercise" in out and "(0.20, weak, id" in out
     assert all(len(line) <= 80 for line in lines)
     assert cli("show", "heart", "-o", "ids")[1] == f"{graph[1].ids['heart']}\n"
-    assert cli("show", "999999") == (5, "", "KG-111: there is no concept 999999\n")
+    assert cli("show", "999999") == (5, "", "KG-261: there is no concept 999999\n")
 
 
 def test_export(cli: Cli, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import math
 import os
 import shutil
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -27,6 +28,15 @@ def embed(*texts: str) -> list[tuple[float, ...]]:
 
 def cosine(one: tuple[float, ...], other: tuple[float, ...]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+def test_nobody_is_told_of_its_use(tmp_path: Path) -> None:
+    """onnxruntime's reports to its maker begin with a session file in the temporary folder."""
+    code = "import asyncio; from tests.kg.local_models import local_embed; asyncio.run(local_embed().embed(['a job']))"
+    words = [sys.executable, "-c", code]
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "CI"))}
+    subprocess.run(words, env={**env, "TMPDIR": str(tmp_path)}, check=True, cwd=Path(__file__).parents[2])
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_an_embed_and_says_what_it_makes() -> None:

@@ -70,11 +70,12 @@ def test_everything_in_one_command(folder: Path) -> None:
         lanes = json.loads(run(folder, "admin", "workers", "lanes", "-o", "json").stdout)
         assert {one["name"]: one["max_slots"] for one in lanes}["interactive"] == 3
         # a port that is taken
-        taken = run(folder, "up", "--port", str(kg.port))
+        taken = run(folder.parent / "other", "up", "--port", str(kg.port))
         assert (taken.returncode, taken.stdout) == (2, "")
         assert re.fullmatch(r"LW-100: cannot listen on 127\.0\.0\.1:\d+: address already in use; .*--port\n", taken.stderr)
         assert kg.stop() == 0, kg.log
         assert kg.family() == []
+        assert not (folder / "kg.json").exists()
         assert "Traceback" not in kg.log
     with started(folder, "up") as again:
         # the next start has a token of its own; the one before is revoked

@@ -8,7 +8,6 @@ from typing import Any
 from lanework.cli.output import Column
 
 Record = Mapping[str, Any]
-FINAL = ("completed", "partial", "failed", "cancelled", "duplicate")
 COLOURS = {
     "completed": "green", "partial": "yellow", "failed": "red", "cancelled": "yellow", "processing": "cyan",
     "awaiting_approval": "yellow",
@@ -16,15 +15,29 @@ COLOURS = {
 
 
 def chunks(document: Record) -> str:
+    total, done = document["chunks"], document["chunks_done"]
     failed = f", {document['chunks_failed']} failed" if document["chunks_failed"] else ""
-    return f"{document['chunks_done']}/{document['chunks']}{failed}" if document["chunks"] else ""
+    return f"{done}/{total}{failed}" if total else ""
+
+
+def outcome(document: Record) -> str:
+    """What became of it, in a word or two."""
+    same = document.get("duplicate_of")
+    return f"{chunks(document) or '0'} chunks" if same is None else f"of document {same}"
+
+
+def progress(document: Record) -> float:
+    part: float = document["chunks_done"] / document["chunks"] if document["chunks"] else 0.0
+    return part
 
 
 def state(document: Record) -> str:
-    status: str = document["processing_status"].replace("_", " ")
-    if document["processing_status"] == "duplicate" and document["duplicate_of"] is not None:
+    """What is done with it now, or what it waits for."""
+    status, stage = str(document["processing_status"]), str(document["stage"])
+    if status == "duplicate" and document.get("duplicate_of") is not None:
         return f"duplicate of {document['duplicate_of']}"
-    return f"{status}: {document['stage']}" if document["stage"] and document["processing_status"] not in FINAL else status
+    told = stage if status == "processing" or stage.startswith("waits") else ""
+    return f"{status.replace('_', ' ')}: {told}" if told else status.replace("_", " ")
 
 
 def size(bytes: int) -> str:

@@ -59,13 +59,20 @@ EPILOG = """exit codes:
   2  wrong usage or setting    130  interrupted
 
 The database is KG_DSN, else LANEWORK_DSN, else an embedded PostgreSQL in the
-folder LANEWORK_DATA. What is about documents and the graph, and `kg admin`, asks
-the server that KG_URL and KG_TOKEN name, else the one that `kg up` has started
-here."""
+folder LANEWORK_DATA. What is about documents and the graph, and `kg admin`,
+asks the server that KG_URL and KG_TOKEN name, else the one that `kg up` has
+started here. NO_COLOR turns colours off; without a terminal there are none."""
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    return build().parse_args(argv)
+    return build().parse_args(_listed(argv))
+
+
+def _listed(argv: Sequence[str]) -> list[str]:
+    """`kg docs`, with options or without, is `kg docs list`."""
+    first, rest = argv[:1], list(argv[1:])
+    bare = not rest or (rest[0].startswith("-") and rest[0] not in ("-h", "--help"))
+    return [*first, "list", *rest] if first and bare and "list" in GROUPS.get(first[0], {}) else list(argv)
 
 
 def build() -> LazyParser:

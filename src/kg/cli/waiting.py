@@ -2,88 +2,149 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
-from kg.cli.documents import COLOURS, FINAL, Record, chunks, state
+from kg.cli.bars import Bars
+from kg.cli.documents import COLOURS, Record, chunks, outcome, progress, state
+from kg.cli.evidence import wrapped
 from kg.cli.remote import ask
-from lanework.cli.output import say
-from lanework.cli.text import bar, clip, is_terminal, pad, paint, safe
+from kg.errors import DocumentNotFound, KgError, ServerAway
+from lanework._words import count
+from lanework.cli.text import bar, clip, pad, paint, safe
 
-_UP, _CLEAR = "\x1b[{}A", "\x1b[J"
-#: Rows of bars at a time, and how many documents are asked for in one round.
-_ROWS, _ASKED = 12, 24
-_PAUSE = 0.25
-
-
-def wait_for(documents: Sequence[Record]) -> int:
-    """0 if all are completed (or equal one that is worked); 1 if one failed, is partial, was cancelled, or waits for somebody's
-    approval."""
-    screen = _Screen()
-    open, bad = {one["id"]: one for one in documents}, 0
-    while True:
-        for id in [id for id, one in open.items() if _has_ended(one)]:
-            ended = open.pop(id)
-            bad += ended["processing_status"] not in ("completed", "duplicate")
-            screen.tell(ended)
-        screen.draw(list(open.values()))
-        if not open:
-            return 1 if bad else 0
-        time.sleep(_PAUSE)
-        for id in _next(open):
-            open[id] = ask("GET", f"/documents/{id}")
+#: Bars at a time. With more documents than lines that anybody reads, those that are completed are only counted.
+_ROWS, _LINES = 12, 24
+_PAUSE, _PAGE = 0.25, 500
+#: A server that is started again is waited for.
+_PATIENCE = 60.0
+_OPEN = ("processing", "estimating", "queued")
+_GOOD = {"completed", "duplicate"}
 
 
-def _has_ended(document: Record) -> bool:
-    return document["processing_status"] in (*FINAL, "awaiting_approval")
+def wait_for(documents: Iterable[Record], form: str) -> tuple[int, list[Record]]:
+    """The exit code, and the documents as they ended. Bars and lines are for the form `table` alone."""
+    known = {one["id"]: one for one in documents}
+    waiting = Waiting(len(known), Bars(silent=form != "table"))
+    for one in known.values():
+        waiting.add(one)
+    return waiting.until_all(), waiting.ended
 
 
-def _next(open: dict[int, Record]) -> list[int]:
-    """Those at work first: the others wait for them."""
-    return sorted(open, key=lambda id: (open[id]["processing_status"] == "queued", id))[:_ASKED]
+class Waiting:
+    """`add` documents, `look` now and then; `until_all` waits for the rest. `total`: documents that are expected."""
 
+    def __init__(self, total: int, bars: Bars) -> None:
+        self.ended: list[Record] = []
+        self.bars = bars
+        self._total = total
+        self._open: dict[int, Record] = {}
+        self._looked, self._heard = 0.0, time.monotonic()
 
-class _Screen:
-    def __init__(self) -> None:
-        self._live = is_terminal()
-        self._width = shutil.get_terminal_size().columns - 1 if self._live else 79
-        self._drawn = 0
+    def add(self, document: Record) -> None:
+        self._open[document["id"]] = document
 
-    def tell(self, document: Record) -> None:
-        self._wipe()
+    def until_all(self) -> int:
+        """0 if all are completed, or the same as another one; 1 if one failed, is partial, was cancelled or deleted, or waits for
+        somebody's approval."""
+        self._total = len(self.ended) + len(self._open)
+        try:
+            while True:
+                self.look()
+                if not self._open:
+                    break
+                time.sleep(_PAUSE)
+        except KeyboardInterrupt:
+            self.bars.draw(())
+            self.bars.say("nothing was stopped: `kg docs list` shows how far they are")
+            raise
+        found = Counter(one["processing_status"].replace("_", " ") for one in self.ended)
+        if self._total > 1 and (self.bars.live or self._total > _LINES):
+            counts = ", ".join(f"{number:,} {status}" for status, number in found.most_common())
+            self.bars.say(f"{self._total:,} documents: {counts}")
+        return 0 if set(found) <= _GOOD else 1
+
+    def look(self, above: str = "") -> None:
+        """Asks how far they are, if that is some time ago, and shows it. `above` is a row before theirs."""
+        if time.monotonic() - self._looked >= _PAUSE:
+            self._ask()
+            self._looked = time.monotonic()
+        for id in [id for id, one in self._open.items() if one["processing_status"] not in _OPEN]:
+            self.ended.append(self._open.pop(id))
+            self._tell(self.ended[-1])
+        self.bars.draw(self._rows(above))
+
+    def _ask(self) -> None:
+        try:
+            found = {one["id"]: one for one in _still_open(self._open)}
+            self._open = {id: found.get(id) or _last_of(one) for id, one in self._open.items()}
+            self._heard = time.monotonic()
+        except ServerAway:
+            if time.monotonic() - self._heard > _PATIENCE:
+                raise
+
+    def _tell(self, document: Record) -> None:
         status = document["processing_status"]
-        word = "to approve" if status == "awaiting_approval" else status
-        what = (
-            f"{chunks(document) or '0'} chunks" if document["duplicate_of"] is None else f"of document {document['duplicate_of']}"
-        )
-        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {what}"
-        sys.stdout.write(f"{paint(line, COLOURS.get(status, ''))}\n")
-        if document["error"]:
-            sys.stdout.write(f"{pad('', 12)}{safe(document['error'])}\n")
-        sys.stdout.flush()
-        if status == "awaiting_approval":
-            say(f"            approve it with: lanework jobs approve {document['job_id']}")
-
-    def draw(self, documents: Sequence[Record]) -> None:
-        if not self._live:
+        if status == "completed" and self.bars.live and self._total > _LINES:
             return
-        self._wipe()
-        rows = [self._row(one) for one in documents[:_ROWS]]
-        if len(documents) > _ROWS:
-            rows.append(f"… and {len(documents) - _ROWS} more")
-        sys.stdout.write("".join(f"{row}\n" for row in rows))
-        sys.stdout.flush()
-        self._drawn = len(rows)
+        word = "to approve" if status == "awaiting_approval" else status
+        line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {outcome(document)}"
+        lines = [paint(line, COLOURS.get(status, "")), *wrapped(document["error"] or "", " " * 12)]
+        if status == "awaiting_approval":
+            lines.append(f"{' ' * 12}approve it with: lanework jobs approve {document['job_id']}")
+        self.bars.tell(*lines)
 
-    def _row(self, document: Record) -> str:
-        part = document["chunks_done"] / document["chunks"] if document["chunks"] else 0.0
-        head = f"{pad(clip(safe(document['name']), 28), 28)} "
-        tail = clip(f" {state(document)} {chunks(document)}", max(self._width - 29 - 25, 0))
-        return f"{head}{paint(bar(part, 20), 'cyan')}{tail}"
+    def _rows(self, above: str) -> list[str]:
+        if not self._open and not above:
+            return []
+        most = self.bars.columns
+        room = min(_ROWS, self.bars.room - 2)
+        at_work = sorted(self._open.values(), key=lambda one: (_OPEN.index(one["processing_status"]), one["id"]))
+        rows = [_row(safe(one["name"]), progress(one), f"{state(one)} {chunks(one)}", most) for one in at_work[: max(room, 0)]]
+        if self._total > 1:
+            done = (len(self.ended) + sum(map(progress, at_work))) / self._total
+            rows.append(_row(f"{len(self.ended):,} of {count(self._total, 'document')}", done, _counts(at_work), most))
+        if time.monotonic() - self._heard > 2:
+            rows.append(clip("the server does not answer; waiting for it", most))
+        return [clip(above, most), *rows] if above else rows
 
-    def _wipe(self) -> None:
-        if self._drawn:
-            sys.stdout.write(_UP.format(self._drawn) + "\r" + _CLEAR)
-            self._drawn = 0
+
+def _row(name: str, part: float, tail: str, most: int) -> str:
+    head = pad(clip(name, min(28, most)), min(28, most))
+    if most < 56:  # no room for a bar
+        return clip(f"{head} {part:4.0%} {tail}", most)
+    return f"{head} {paint(bar(part, 20), 'cyan')} {clip(tail, most - 55)}".rstrip()
+
+
+def _counts(documents: Sequence[Record]) -> str:
+    at_work = sum(one["processing_status"] == "processing" for one in documents)
+    waiting = len(documents) - at_work
+    return ", ".join(f"{number:,} {what}" for number, what in ((at_work, "at work"), (waiting, "waiting")) if number)
+
+
+def _still_open(wanted: dict[int, Record]) -> Iterable[Record]:
+    """One request for hundreds: of the newest of them down to the oldest, all that have not ended."""
+    if not wanted:
+        return
+    ontologies = {one["ontology"] for one in wanted.values()}
+    filters: dict[str, Any] = {"status": list(_OPEN), "limit": _PAGE, "before": max(wanted) + 1}
+    if len(ontologies) == 1:
+        filters["ontology"] = ontologies.pop()
+    while True:
+        page = ask("GET", "/documents", params=filters)
+        yield from page["documents"]
+        if page["next"] is None or page["next"] <= min(wanted):
+            return
+        filters["before"] = page["next"]
+
+
+def _last_of(document: Record) -> Record:
+    try:
+        found: Record = ask("GET", f"/documents/{document['id']}")
+        return found
+    except KgError as error:
+        if error.code != DocumentNotFound.code:
+            raise
+        return {**document, "processing_status": "deleted", "error": None}

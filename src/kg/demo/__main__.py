@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
+from kg.cli.note import note_file
 from lanework.cli.text import paint
 
 PAGES = ("quickstart.md", "promises.md", "architecture.md", "operations.md", "guides")
@@ -30,13 +31,16 @@ PATIENCE = 180.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    if not any((options.manual / name).exists() for name in PAGES):
+        sys.stderr.write(f"there is no manual in {str(options.manual)!r}; run it in the checkout, or say --manual FOLDER\n")
+        return 2
     for name in [name for name in os.environ if name.startswith(("LANEWORK_", "KG_"))]:
         del os.environ[name]  # the demo has a world of its own
     for one in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, _leave)
     try:
         with _folder(options.data) as folder, _platform(folder, options.port) as url:
-            return _show(url, [options.manual / page for page in PAGES])
+            return _show(url, options.manual)
     except KeyboardInterrupt:
         return 0
     except _Failed as error:
@@ -52,9 +56,8 @@ def _parser() -> argparse.ArgumentParser:
     return new
 
 
-def _show(url: str, pages: list[Path]) -> int:
-    if missing := [str(page) for page in pages if not page.exists()]:
-        raise _Failed(f"there is no manual here ({', '.join(missing)}); run it in the checkout, or say --manual FOLDER")
+def _show(url: str, manual: Path) -> int:
+    pages = [page for page in (manual / name for name in PAGES) if page.exists()]
     _say("The manual goes in: parsed, cut into chunks, read by local models, made a graph")
     if _kg("ingest", *map(str, pages), "--ontology", "manual", "--wait"):
         raise _Failed("not all of the manual went in; see above")
@@ -63,13 +66,21 @@ def _show(url: str, pages: list[Path]) -> int:
         _must("search", question, "--limit", "3")
     _say(f"kg path {' '.join(ENDS)}")
     _must("path", *ENDS)
-    _say(f"The API is at {url}, with a token in {os.environ['LANEWORK_DATA']}/kg.json")
+    _say(f"The API is at {url}")
     if not sys.stdin.isatty():
         return 0
-    print(f"In another terminal:\n  export LANEWORK_DATA={os.environ['LANEWORK_DATA']}")
-    print("  kg search 'your question'\nCtrl-C ends it.", flush=True)
+    print(f"Its token is in {note_file()}. In another terminal:", f"  export LANEWORK_DATA={os.environ['LANEWORK_DATA']}", sep="\n")
+    print(f"  {_program()} search 'your question'", "Ctrl-C ends it.", sep="\n", flush=True)
     while True:
         time.sleep(3600)
+
+
+def _program() -> str:
+    """`kg` as it can be typed here: nobody has activated the environment that `make` has made."""
+    here, there = Path(sys.executable).with_name("kg"), shutil.which("kg")
+    if there is not None and Path(there) == here:
+        return "kg"
+    return os.path.relpath(here) if here.is_relative_to(Path.cwd()) else str(here)
 
 
 def _must(*words: str) -> None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-#: An end of a sentence, and the ends of paragraphs and list items.
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*\n\s*|\n(?=[-*#])")
+#: An end of a sentence, and the ends of paragraphs, list items and rows of a table.
+_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*\n\s*|\n(?=[-*#|])")
 LONGEST = 500
 
 

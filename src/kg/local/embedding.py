@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -144,6 +145,8 @@ def _tokenizer(data: bytes) -> Any:
 
 
 def _session(data: bytes, threads: int) -> Any:
+    # since 1.29 it reports models and their use to its maker by itself, from its import on
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime  # noqa: PLC0415 - of an extra
     except ImportError as error:

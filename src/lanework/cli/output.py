@@ -36,6 +36,7 @@ class Column(Generic[T]):
 def add_output(parser: argparse.ArgumentParser, *, ids: bool = True) -> None:
     forms = FORMS if ids else FORMS[:-1]
     parser.add_argument("-o", "--output", choices=forms, default="table", help=f"{', '.join(forms)} (default: table)")
+    parser.add_argument("--json", dest="output", action="store_const", const="json", help="the same as -o json")
 
 
 def show(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kg.cli.evidence import columns, number, place, quoted, wrapped
+from kg.cli.evidence import columns, number, paragraphs, place, quoted
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, show, table, write
 from lanework.cli.text import clip, paint, safe, width
@@ -61,5 +61,5 @@ def _passages(found: list[Any]) -> list[str]:
     for one in found:
         more = f"  ({safe(one['ontology'])}, {one['score']:.3f})"
         head = paint(clip(place(one), columns() - width(more)), "bold") + more
-        told += ([""] if told else []) + [head, *wrapped(one["text"], "  ")]
+        told += ([""] if told else []) + [head, *paragraphs(one["text"], "  ")]
     return told

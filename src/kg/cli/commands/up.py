@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import logging
 import os
+from collections.abc import Iterator
 
 from kg.access.access import Access
+from kg.cli import alone
 from kg.cli.commands import serve
-from kg.cli.house import note_file, settings_of, write_note
+from kg.cli.house import settings_of
+from kg.cli.note import drop_note, note_file, write_note
 from kg.family import Family
 from kg.logs import speak
 from lanework import Lanework
@@ -27,13 +31,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     speak(engine=logging.WARNING)
+    single = "LANEWORK_DSN" not in os.environ
+    if single:
+        alone.must_be_free()
     place = serve.Place.open(settings)
-    with serve.database():
-        link, token = asyncio.run(_welcome(single="LANEWORK_DSN" not in os.environ))
+    with serve.database(), alone.alone() if single else contextlib.nullcontext(), _noted(place.url):
+        link, token = asyncio.run(_welcome(single=single))
         family = Family()
         family.add("worker", ["-m", "kg.working"])
         place.add_http(family, settings.processes)
         return family.watch(place.answers, lambda: _greet(place.url, link, token))
+
+
+@contextlib.contextmanager
+def _noted(url: str) -> Iterator[None]:
+    """The note that is left when all is ready goes with us."""
+    try:
+        yield
+    finally:
+        drop_note(url)
 
 
 async def _welcome(*, single: bool) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from kg.cli.documents import COLUMNS
 from kg.cli.remote import ask
 from lanework.cli.options import names, positive
-from lanework.cli.output import add_output, show
+from lanework.cli.output import add_output, say, show
 
 _PAGE = 500
 
@@ -22,20 +22,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    show(options.output, list(_found(options)), COLUMNS, id_of=lambda it: it["id"], none="there are no documents")
+    found, more = _found(options)
+    show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none="there are no documents")
+    if more and options.output == "table":
+        say(f"these are the newest {len(found):,}; --limit N shows more")
     return 0
 
 
-def _found(options: argparse.Namespace) -> list[dict[str, Any]]:
+def _found(options: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
+    """And whether there may be more."""
     found: list[dict[str, Any]] = []
     filters = {"ontology": options.ontology, "status": options.status, "owner": options.owner, "before": None}
     while len(found) < options.limit:
         page = ask("GET", "/documents", params=_given(filters | {"limit": min(options.limit - len(found), _PAGE)}))
         found += page["documents"]
         if page["next"] is None:
-            break
+            return found, False
         filters["before"] = page["next"]
-    return found
+    return found, True
 
 
 def _given(filters: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     found = [ask("POST", f"/documents/{document}/retry")["document"] for document in options.documents]
+    code = 0
     if options.wait:
-        return wait_for(found)
-    show(options.output, found, COLUMNS, id_of=lambda it: it["id"])
-    return 0
+        code, found = wait_for(found, options.output)
+    if not options.wait or options.output != "table":
+        show(options.output, found, COLUMNS, id_of=lambda it: it["id"])
+    return code

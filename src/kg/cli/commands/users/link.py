@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from kg.cli.commands.serve import url
-from kg.cli.house import read_note, settings_of, with_access
+from kg.cli.house import settings_of, with_access
+from kg.cli.note import read_note
 from lanework.cli.output import write
 from lanework.cli.session import who
 
