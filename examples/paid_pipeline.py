@@ -83,13 +83,21 @@ class Provider(ThreadingHTTPServer):
 class Desk(BaseHTTPRequestHandler):
     server: Provider
 
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # the caller may be dead
+            super().handle()
+
     def do_POST(self) -> None:
-        prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        length = int(self.headers["Content-Length"])
+        asked = self.rfile.read(length)
+        if len(asked) < length:  # it died while it asked
+            return
+        prompt = json.loads(asked)
         payment = self.server.charge(self.headers["Idempotency-Key"])
         kill = 0 < payment <= KILLS
         if kill and payment % 2:
             self.server.kill_a_worker()
-        with suppress(ConnectionError):  # the caller may be dead
+        with suppress(ConnectionError):
             self.send_response(200)
             self.end_headers()
             self.wfile.write(json.dumps(f"answer to {prompt!r}").encode())

@@ -14,9 +14,10 @@ from kg.models.clients import OpenAIClient
 from kg.models.openai import OpenAIChat, OpenAIEmbed
 from kg.models.prices import Price
 from kg.models.shape import problems
+from kg.models.turns import turn_here
 from kg.parts import Message
 from tests.kg import llama
-from tests.kg.test_providers import Bare
+from tests.kg.test_providers import AnyTime, Bare
 
 pytestmark = pytest.mark.skipif(bool(llama.missing()), reason=f"not installed: {llama.missing()}; see the Makefile")
 
@@ -58,6 +59,7 @@ def test_a_real_server(server: str) -> None:
         assert math.hypot(*found.vectors[2]) == pytest.approx(1)
 
         # tokens stream; who leaves in the middle frees the only slot
+        turn_here.set(AnyTime())
         stream = await client.get().chat.completions.create(
             model="smollm2", messages=[{"role": "user", "content": "Tell a long story."}], stream=True, max_tokens=900
         )

@@ -226,14 +226,14 @@ def test_a_parameter_that_a_server_does_not_know() -> None:
     chat = OpenAIChat(OpenAIClient("http://nowhere", "", 1), "m", Bare(), PRICE, own_server=False)  # type: ignore[arg-type]
     asked: list[dict[str, Any]] = []
 
-    async def create(**options: Any) -> Any:
-        asked.append(options)
+    async def post(path: str, *, body: dict[str, Any], cast_to: Any) -> Any:
+        asked.append(body)
         for name in ("max_completion_tokens", "temperature"):
-            if name in options:
+            if name in body:
                 raise ModelRejected(f"unknown {name}", field=name)
         raise ModelRefusal("enough")
 
-    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    client = SimpleNamespace(post=post)
     chat._client.get = lambda: client  # type: ignore[method-assign]
     with pytest.raises(ModelRefusal):
         run(chat.chat(ASKED, schema=SCHEMA))

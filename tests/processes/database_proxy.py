@@ -2,7 +2,7 @@
 
     with Proxy(dsn) as proxy:
         Lanework(proxy.dsn)
-        proxy.swallow("lanework.enqueue", every=3)   each third such statement is carried out, and its answer lost
+        proxy.swallow("lanework.submit", every=3)   each third such statement is carried out, and its answer lost
         proxy.blackhole(); proxy.heal()              nothing gets through in between, in neither direction
 
 It reads the protocol as far as it must: which statement a message carries, and where the answer to it ends (the commit is done).

@@ -53,7 +53,7 @@ def test_a_client_that_asks_again_with_its_key_makes_one_job(proxy: Proxy, datab
         def echo(ctx: Context, value: int) -> int:
             return value
 
-        rule = proxy.swallow("lanework.enqueue", every=3)
+        rule = proxy.swallow("lanework.submit", every=3)
         found = Counter(submit_stubbornly(echo, n, f"key {n}") for n in range(60))
         assert rule.swallowed >= 20
         assert set(found.values()) == {1}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -83,5 +84,6 @@ class Pipeline:
     async def load(self) -> None:
         """How long its vectors are, some embedders must be asked. A worker has done so when it started, unless their provider was
         away; a child process that runs a suspect, and an HTTP process, have not."""
-        if (load := getattr(self.embed, "load", None)) is not None:
+        load = getattr(self.embed, "load", None)
+        if inspect.iscoroutinefunction(load):  # else it is no question: a model that is here reads its files when it is first used
             await load()
