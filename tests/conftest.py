@@ -26,6 +26,8 @@ from tests.servers import Databases, PrivateServer
 
 # The shared servers run with fsync off, for speed; what the engine does about that is tested where it matters.
 os.environ["LANEWORK_ALLOW_UNSAFE"] = "1"
+# Tests beside this one keep all cores busy: a child that gave way to them would wait for them.
+os.environ["LANEWORK_CHILD_NICE"] = "0"
 # No test may reach the database or the data of whoever runs it.
 for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE"):
     os.environ.pop(_name, None)

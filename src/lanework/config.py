@@ -81,7 +81,7 @@ class Settings(Loaded):
     )
     child_jobs: int = setting(100, "LANEWORK_CHILD_JOBS", "jobs after which a child process is replaced", low=1)
     child_nice: int = setting(
-        10,
+        5,
         "LANEWORK_CHILD_NICE",
         "niceness of child processes: what burns a core leaves it to heartbeats and HTTP",
         low=0,
