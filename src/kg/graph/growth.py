@@ -16,11 +16,14 @@ from lanework import Lanework
 T = TypeVar("T")
 #: Known concepts that an extractor is shown: the nearest few of each passage, and no more than this of all.
 EACH, MOST, LEAST_SCORE = 5, 25, 0.3
+#: Concepts, some of them new, before they are put into the index: few are found as quickly without. Upkeep does the rest.
+ENOUGH = 2000
 
 
 class Growth:
     def __init__(self, work: Lanework) -> None:
         self._work = work
+        self._new, self._indexing = 0, False
 
     async def known(self, ontology: int, epoch: int, model: str, vectors: Sequence[Vector]) -> Sequence[Known]:
         verb = known_concepts(ontology, epoch, model, vectors, each=EACH, limit=MOST, least=LEAST_SCORE)
@@ -28,7 +31,9 @@ class Growth:
 
     async def storing(self, embed: Embed, ontology: int, space: int, extraction: Extraction, act: Act[T]) -> T:
         stored = await with_vectors(embed, await prepare_chunk(self._work, ontology, space, extraction), act)
-        await index(self._work)
+        self._new += len(extraction.concepts)
+        if self._new >= ENOUGH:
+            await self._index()
         return stored
 
     async def store(  # noqa: PLR0917 - what belongs to a chunk
@@ -41,8 +46,16 @@ class Growth:
         done = await with_vectors(embed, await prepare_sources(self._work, sources, space) if few else [], act)
         if not few:
             await leaving.finish(self._work, embed, space)
-        await index(self._work)
         return done
+
+    async def _index(self) -> None:
+        """One at a time here: it is work for a core, and nobody waits for it."""
+        if not self._indexing:
+            self._indexing, self._new = True, 0
+            try:
+                await index(self._work)
+            finally:
+                self._indexing = False
 
     async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
         """Few go at once. Many are only marked: `dropping` takes them out in pieces, and upkeep does if it cannot."""

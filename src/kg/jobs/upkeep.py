@@ -1,4 +1,4 @@
-"""The graph's upkeep: what a process began and could not finish. Who writes does it himself; this is for when he died."""
+"""The graph's upkeep: what a process that died has left, and the last few vectors that are not in their index yet."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from kg.graph.indexing import index
 from kg.ingest.pipeline import Pipeline
 from lanework import Context, Lanework
 
+#: Vectors of one round.
+MOST = 20_000
+
 
 def declare(work: Lanework, pipeline: Callable[[], Pipeline]) -> None:
-    @work.maintenance("graph", every=60, timeout=600)
+    @work.maintenance("graph", every=30, timeout=600)
     async def graph(ctx: Context) -> dict[str, int]:
         """Documents that are half gone go; vectors of concepts get into their index."""
         pieces = 0
         if await work._arun(leaving_ontologies()):  # models are not loaded for nothing
             embed = pipeline().embed
             pieces = await leaving.finish(work, embed, await work._arun(use_space(embed.name, embed.dimensions)))
-        return {"pieces": pieces, "indexed": await index(work)}
+        return {"pieces": pieces, "indexed": await index(work, MOST)}
