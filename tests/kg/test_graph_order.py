@@ -90,7 +90,7 @@ def _many(platform: str, how: settings) -> None:
 
 MODERATE = settings(
     derandomize=True,
-    max_examples=15,
+    max_examples=10,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LANEWORK_SHRINK") == "1"],

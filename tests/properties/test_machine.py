@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.chaos] if CHAOS else []
 # The same examples in every `make test`; new ones in `make chaos`.
 MODERATE = settings(
     derandomize=not CHAOS,
-    max_examples=1000 if CHAOS else 60,
+    max_examples=1000 if CHAOS else 36,
     stateful_step_count=80 if CHAOS else 40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -20,7 +20,7 @@ from tests.sql.proof import move, planted, wipe
 
 CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
 HOW = settings(
-    max_examples=500 if CHAOS else 40,
+    max_examples=500 if CHAOS else 25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[phase for phase in Phase if phase is not Phase.shrink],
