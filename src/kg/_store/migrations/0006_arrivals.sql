@@ -22,7 +22,8 @@ drop index kg.documents_open;
 create index documents_open on kg.documents (id)
     where processing_status not in ('completed', 'partial', 'failed', 'cancelled', 'duplicate');
 
--- As before, with duplicates.
+-- With duplicates. A dead letter can be redriven: a document that failed is looked at as one that is open, for as long as its job is known.
+-- What its job's row says is true; its own words are for the time after that.
 create or replace view kg.document_states as
 select d.id, o.name as ontology, d.ontology_id, d.name, d.title, d.key, d.version, d.media_type, d.size, d.characters, d.owner,
        d.job_id, d.hash, d.text_hash, d.options, d.provenance, d.chunks, d.chunks_done, d.chunks_failed, d.created_at, d.updated_at,
@@ -46,6 +47,8 @@ left join lateral (
                 when x.status = 'scheduled' and x.attempt > 0 then 'waits for another try' else '' end as waits,
            nullif(x.error, '') as error
     from lanework.all_jobs x where x.id = d.job_id and (s.open or s.failed)) j on true;
+
+create index documents_failed on kg.documents (job_id) where processing_status = 'failed';
 
 -- The content of a document is to change, or the document to go: the first of its duplicates has the content now, the others wait behind
 -- that one. Answers the heir, which is to be worked: nobody in a frozen ontology is. The document itself is out of the way until its caller
