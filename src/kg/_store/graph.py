@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
-from lanework._store.verb import arun
+from lanework._store.verb import arun, arun_all
 
-__all__ = ["arun"]
+__all__ = ["arun", "arun_all"]
 
 _SEPARATOR = "\x1f"
 
@@ -172,13 +172,13 @@ def place_names(places: Mapping[int, int]) -> Verb[None]:
     return verb("place_names", nothing, names=list(places), concepts=list(places.values()))
 
 
-def drop_concepts(concepts: Iterable[int], moves: Sequence[tuple[int, int, str]]) -> Verb[set[int]]:
+def end_concepts(concepts: Iterable[int], moves: Sequence[tuple[int, int, str]]) -> list[Verb[None]]:
+    """Those that have no names left."""
     olds, news, forms = _columns(moves, 3)
-    return verb("drop_concepts", _ids, concepts=list(concepts), olds=olds, news=news, forms=forms)
-
-
-def end_concepts(concepts: Iterable[int]) -> Verb[None]:
-    return verb("end_concepts", nothing, concepts=list(concepts))
+    return [
+        verb("move_concepts", nothing, concepts=list(concepts), olds=olds, news=news, forms=forms),
+        verb("end_concepts", nothing, concepts=list(concepts)),
+    ]
 
 
 def set_concepts(concepts: Iterable[int], epoch: int) -> Verb[None]:
@@ -191,7 +191,7 @@ def index_concepts(limit: int) -> Verb[int]:
 
 
 def set_relations(
-    ontology: int, claims: Sequence[tuple[int, int, str]], before: Sequence[tuple[int, int, str]], moved: Mapping[int, int | None]
+    ontology: int, claims: Sequence[tuple[int, int, str]], before: Sequence[tuple[int, int, str]], moved: Mapping[int, int]
 ) -> Verb[None]:
     """Claims between names; relations between concepts as they were; names that moved, with the concept before."""
     from_names, to_names, types = _columns(claims, 3)

@@ -125,8 +125,8 @@ class Decisions:
     async def _settle(self, conn: Any, ontology: int, forms: Sequence[str], kind: str, *, act: int, by: str) -> None:
         epoch = int(await arun(conn, rows.epoch_now(ontology))) + 1
         names = await arun(conn, store.names_called(ontology, forms))
-        await settle(conn, Change(ontology, 0, epoch, {}, reseat=names))
-        await arun(conn, rows.next_epoch(ontology, epoch, f"decision: {kind}", actor=by, job=None, act=act))
+        last = rows.next_epoch(ontology, epoch, f"decision: {kind}", actor=by, job=None, act=act)
+        await settle(conn, Change(ontology, 0, epoch, {}, reseat=names), last)
 
 
 def _checked(decision: str) -> str:

@@ -1,6 +1,7 @@
 """From what was said to what is: names, who is like whom, concepts, relations. Only what changed is computed again.
 
-Runs in the transaction that changed it, under the ontology's lock. What is dear (vectors and their sketches) was made before.
+Runs in the transaction that changed it, under the ontology's lock. What is dear (vectors and their sketches) was made before, and
+statements that need nothing of each other's answers go in one round trip: everybody else who writes here waits for all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kg._store import graph as store
-from kg._store.graph import arun
+from kg._store.graph import arun, arun_all
+from kg._store.verb import Row, Verb
 from kg.errors import Unprepared
 from kg.graph import clusters as grouping
 from kg.graph.clusters import Node, Tie
@@ -41,15 +43,17 @@ def placeable(vectors: Mapping[bytes, Vector], *, ontology: int, space: int) -> 
 
 @dataclass
 class Change:
-    """What a transaction has changed in an ontology and must settle. `claims` are rows as `put_claims` answers."""
+    """What a transaction has changed in an ontology and must settle. `claims` are rows as `put_claims` answers, `now` those that
+    `names_now` has answered already."""
 
     ontology: int
     space: int
     epoch: int
     vectors: Mapping[bytes, Placeable]
     names: set[int] = field(default_factory=set)
-    claims: list[tuple[Any, ...]] = field(default_factory=list)
+    claims: list[Row] = field(default_factory=list)
     reseat: set[int] = field(default_factory=set)  # names that are what they were, but may belong elsewhere
+    now: list[Row] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return bool(self.names or self.claims or self.reseat)
@@ -60,32 +64,49 @@ class _Names:
     """The names of a change as they are now."""
 
     changed: dict[int, Named] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)  # of those that changed, as `set_names` wants them
+    dead: list[int] = field(default_factory=list)
     homes: dict[int, int | None] = field(default_factory=dict)  # of those that live
     orphaned: set[int] = field(default_factory=set)  # concepts that a name died of
 
 
-async def settle(conn: Any, change: Change) -> None:
-    names = await _set_names(conn, change)
-    await _compare(conn, change, names.changed)
-    moved = await _place(conn, change, names)
-    await _set_concepts(conn, change, names, moved)
-    before = [(row[3], row[4], row[2]) for row in change.claims]
-    claims = [(row[0], row[1], row[2]) for row in change.claims]
-    if moved:
-        await arun(conn, store.set_relations(change.ontology, [], [], moved))
-    for at in range(0, len(claims), SLICE):
-        await arun(conn, store.set_relations(change.ontology, claims[at : at + SLICE], before[at : at + SLICE], {}))
+@dataclass
+class _Places:
+    """Names that are part of another concept than before, and what follows for concepts."""
+
+    homes: dict[int, int] = field(default_factory=dict)
+    before: dict[int, int] = field(default_factory=dict)
+    ending: list[Verb[None]] = field(default_factory=list)
+
+    @property
+    def verbs(self) -> list[Verb[None]]:
+        return [*([store.place_names(self.homes)] if self.homes else ()), *self.ending]
 
 
-async def _set_names(conn: Any, change: Change) -> _Names:
-    names, dead, rows, missing = _Names(), [], [], list[Meaning]()
-    if not change.names:
-        return names
-    for id, form, rank, known, concept, has_vector, lead, label, type, context, terms in await arun(
-        conn, store.names_now(change.names, change.space)
-    ):
+async def settle(conn: Any, change: Change, *last: Verb[Any]) -> None:
+    """`last`: what the transaction does in the end."""
+    names = _read(change, await _names_now(conn, change))
+    likes = await _compare(conn, change, names)
+    places = await _place(conn, change, names, likes)
+    touched = {home for home in (*names.homes.values(), *names.orphaned, *places.before.values()) if home is not None}
+    setting = [store.set_concepts(touched, change.epoch)] if touched else []
+    await arun_all(conn, [*places.verbs, *setting, *_relations(change, places.before), *last])
+
+
+async def _names_now(conn: Any, change: Change) -> list[Row]:
+    known = [row for row in change.now if row[0] in change.names]
+    unknown = change.names - {row[0] for row in known}
+    if not unknown:
+        return known
+    found = await arun(conn, store.names_now(unknown, change.space))
+    return sorted([*known, *found], key=lambda row: str(row[1]))
+
+
+def _read(change: Change, now: list[Row]) -> _Names:
+    names, missing = _Names(), list[Meaning]()
+    for id, form, rank, known, concept, has_vector, lead, label, type, context, terms in now:
         if lead is None:
-            dead.append(id)
+            names.dead.append(id)
             names.orphaned |= {concept} - {None}
             continue
         names.homes[id] = concept
@@ -99,64 +120,65 @@ async def _set_names(conn: Any, change: Change) -> _Names:
             continue
         new = None if stays else change.vectors[lead]
         names.changed[id] = named
-        rows.append(
+        names.rows.append(
             (id, label, type, context, lead, found_by, new and new.vector, new and new.sketch.bits, new and new.sketch.bands)
         )
     if missing:
         raise Unprepared(missing)
-    if dead:
-        await arun(conn, store.drop_names(dead))
-    if rows:
-        await arun(conn, store.set_names(change.ontology, change.space, rows))
     return names
 
 
-async def _compare(conn: Any, change: Change, changed: Mapping[int, Named]) -> None:
+async def _compare(conn: Any, change: Change, names: _Names) -> list[Verb[None]]:
     """A likeness is a function of the two names, so it is judged again when one of them changes, and never else."""
-    if not changed:
-        return
-    wanted = {id: probes(named) for id, named in changed.items()}
-    found = await arun(conn, store.likely_names(change.ontology, wanted, bits=DIFFERENT, cosine=COSINE))
+    dropping = [store.drop_names(names.dead)] if names.dead else []
+    if not names.changed:
+        await arun_all(conn, dropping)
+        return []
+    wanted = {id: probes(named) for id, named in names.changed.items()}
+    verbs: list[Verb[Any]] = [
+        *dropping,
+        store.set_names(change.ontology, change.space, names.rows),
+        store.likely_names(change.ontology, wanted, bits=DIFFERENT, cosine=COSINE),
+    ]
+    *_, found = await arun_all(conn, verbs)
     likes: dict[tuple[int, int], tuple[str, float]] = {}
     for id, other, form, label, type, found_by, cosine in found:
         pair = (min(id, other), max(id, other))
         if pair not in likes:
-            judged = verdict(changed[id], Named(form, label, type, aliases(found_by, form)), cosine)
+            judged = verdict(names.changed[id], Named(form, label, type, aliases(found_by, form)), cosine)
             likes[pair] = (judged.outcome, judged.score)
     kept = [(one, other, outcome, score) for (one, other), (outcome, score) in likes.items() if outcome != "apart"]
-    await arun(conn, store.set_likes(change.ontology, changed, kept))
+    return [store.set_likes(change.ontology, names.changed, kept)]
 
 
-async def _place(conn: Any, change: Change, names: _Names) -> dict[int, int | None]:
-    """Which concept each name is part of. Answers with the names that had another one before, and which."""
+async def _place(conn: Any, change: Change, names: _Names, likes: list[Verb[None]]) -> _Places:
+    """Which concept each name is part of."""
     moving = names.changed.keys() | change.reseat
     if not moving and not names.orphaned:
-        return {}
-    nodes = [
-        Node(id, Named(form, label, type, aliases(found_by, form)), concept, seen)
-        for id, form, label, type, found_by, concept, seen in await arun(conn, store.reached_names(moving, names.orphaned))
-    ]
-    found = grouping.clusters(nodes, await _ties(conn, change, nodes))
+        return _Places()
+    nodes, ties = await _reached(conn, change, moving, names.orphaned, likes)
+    found = grouping.clusters(nodes, ties)
     olds = {node.concept for node in nodes if node.concept is not None} | names.orphaned
     placed = grouping.place(found, await _moved_away(conn, found, olds))
     homes = await _with_new(conn, change, found, placed.homes)
-    places = {node.id: home for cluster, home in zip(found, homes, strict=True) for node in cluster if node.concept != home}
-    if places:
-        await arun(conn, store.place_names(places))
+    new = {node.id: home for cluster, home in zip(found, homes, strict=True) for node in cluster if node.concept != home}
     names.homes |= {node.id: home for cluster, home in zip(found, homes, strict=True) for node in cluster}
-    if olds and (places or names.orphaned):
-        gone = await arun(conn, store.drop_concepts(olds, placed.moves))
-        if gone:
-            await arun(conn, store.end_concepts(gone))
-        names.orphaned -= gone
-    return {node.id: node.concept for node in nodes if node.id in places and node.concept is not None}
+    before = {node.id: node.concept for node in nodes if node.id in new and node.concept is not None}
+    return _Places(new, before, store.end_concepts(olds, placed.moves) if olds and (new or names.orphaned) else [])
 
 
-async def _ties(conn: Any, change: Change, nodes: list[Node]) -> list[Tie]:
-    if len(nodes) < 2:
-        return []
-    found = await arun(conn, store.ties(change.ontology, [node.id for node in nodes]))
-    return [Tie(one, other, score, kind != "same", kind == "decided apart") for one, other, kind, score in found]
+async def _reached(
+    conn: Any, change: Change, moving: set[int], orphaned: set[int], likes: list[Verb[None]]
+) -> tuple[list[Node], list[Tie]]:
+    """Mostly a chunk's names reach nobody else: then what ties them is known in the same round trip."""
+    *_, rows, ties = await arun_all(conn, [*likes, store.reached_names(moving, orphaned), store.ties(change.ontology, moving)])
+    nodes = [
+        Node(id, Named(form, label, type, aliases(found_by, form)), concept, seen)
+        for id, form, label, type, found_by, concept, seen in rows
+    ]
+    if {node.id for node in nodes} - moving:
+        ties = await arun(conn, store.ties(change.ontology, [node.id for node in nodes]))
+    return nodes, [Tie(one, other, score, kind != "same", kind == "decided apart") for one, other, kind, score in ties]
 
 
 async def _moved_away(conn: Any, found: list[grouping.Cluster], olds: set[int]) -> dict[str, int]:
@@ -174,7 +196,9 @@ async def _with_new(conn: Any, change: Change, found: list[grouping.Cluster], ho
     return [(kept | made)[cluster[0].form] for cluster in found]
 
 
-async def _set_concepts(conn: Any, change: Change, names: _Names, moved: Mapping[int, int | None]) -> None:
-    touched = {home for home in (*names.homes.values(), *names.orphaned, *moved.values()) if home is not None}
-    if touched:
-        await arun(conn, store.set_concepts(touched, change.epoch))
+def _relations(change: Change, moved: Mapping[int, int]) -> list[Verb[None]]:
+    before = [(row[3], row[4], row[2]) for row in change.claims]
+    claims = [(row[0], row[1], row[2]) for row in change.claims]
+    first = [store.set_relations(change.ontology, [], [], moved)] if moved else []
+    slices = range(0, len(claims), SLICE)
+    return first + [store.set_relations(change.ontology, claims[at : at + SLICE], before[at : at + SLICE], {}) for at in slices]

@@ -18,7 +18,8 @@ from typing import Any, TypeVar
 
 from kg._store import graph as store
 from kg._store import leaving as leaving_store
-from kg._store.graph import arun
+from kg._store.graph import arun, arun_all
+from kg._store.verb import Verb
 from kg.errors import SourceGone, Unprepared
 from kg.graph.said import Meaning, Said, meaning, said
 from kg.graph.settle import Change, placeable, settle
@@ -107,25 +108,31 @@ async def store_chunk(
     """From now on the source says this and nothing else. Waits for nobody but others who write into the same ontology."""
     what = said(extraction)
     ready = placeable(vectors, ontology=ontology, space=space)
-    change = await _begin(conn, ontology, space, ready)
-    start = await arun(conn, store.look_at_source(ontology, source))
+    labels = {form: one.label for form, one in what.leaders.items()}
+    change, start, ids = await _begin(
+        conn, ontology, space, ready, store.look_at_source(ontology, source), store.put_names(ontology, labels)
+    )
     if start is None:
         raise SourceGone(f"ontology {ontology} has no source {source}: its document was deleted, or has another text now")
-    await _say(conn, change, source, start, what)
-    if change:
-        await settle(conn, change)
-        await arun(conn, store.next_epoch(ontology, change.epoch, "chunk", actor=actor, job=job, source=source))
+    await _say(conn, change, source, start, what, ids)
+    await _settle(conn, change, "chunk", actor=actor, job=job, source=source)
     return Stored(len(what.leaders), len(what.places), len(what.claims), what.dropped + extraction.dropped, bool(change))
 
 
-async def _begin(conn: Any, ontology: int, space: int, ready: Any) -> Change:
-    await arun(conn, store.lock_ontology(ontology))
-    epoch = await arun(conn, store.epoch_now(ontology))
-    return Change(ontology, space, (epoch or 0) + 1, ready)
+async def _begin(conn: Any, ontology: int, space: int, ready: Any, *first: Verb[Any]) -> tuple[Any, ...]:
+    """The change, with the ontology locked, and the answers of what is asked for first."""
+    _, epoch, *found = await arun_all(conn, [store.lock_ontology(ontology), store.epoch_now(ontology), *first])
+    return Change(ontology, space, (epoch or 0) + 1, ready), *found
 
 
-async def _say(conn: Any, change: Change, source: int, start: int, what: Said) -> None:
-    ids = await arun(conn, store.put_names(change.ontology, {form: one.label for form, one in what.leaders.items()}))
+async def _settle(conn: Any, change: Change, kind: str, *, actor: str = "", job: int | None = None, **detail: Any) -> None:
+    if change:
+        await settle(conn, change, store.next_epoch(change.ontology, change.epoch, kind, actor=actor, job=job, **detail))
+
+
+async def _say(  # noqa: PLR0917 - what belongs to a chunk
+    conn: Any, change: Change, source: int, start: int, what: Said, ids: Mapping[str, int]
+) -> None:
     mentions = [
         (
             ids[one.form],
@@ -140,12 +147,16 @@ async def _say(conn: Any, change: Change, source: int, start: int, what: Said) -
     ]
     places = [(ids[form], start + begin, start + end, quote) for form, begin, end, quote in what.places]
     claims = [(ids[one.from_form], ids[one.to_form], one.type, one.tier, one.direction, one.confidence) for one in what.claims]
-    mentioned = await arun(conn, store.put_mentions(source, mentions))
-    placed = await arun(conn, store.put_instances(source, places))
+    new = {one.type for one in what.claims} - TYPES
+    verbs = [
+        store.put_mentions(source, mentions),
+        store.put_instances(source, places),
+        *([store.put_vocabulary(new)] if new else ()),
+        store.put_claims(source, claims),
+        store.names_now(ids.values(), change.space),
+    ]
+    mentioned, placed, *_, claimed, change.now = await arun_all(conn, verbs)
     change.names |= mentioned | placed
-    if new := {one.type for one in what.claims} - TYPES:
-        await arun(conn, store.put_vocabulary(new))
-    claimed = await arun(conn, store.put_claims(source, claims))
     change.claims += claimed
 
 
@@ -166,39 +177,33 @@ async def remove_document(
     if found is None:
         return None
     ontology = found[0]
-    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
     found = await arun(conn, store.sources_of(document))  # again: it may have changed while we waited
     if found is None:
         return None
-    removed = await _remove(conn, change, found[1])
+    removed = await _remove(conn, change, found[1], "document removed", actor=actor, job=job, document=document)
     await arun(conn, store.drop_document(document))
-    if change:
-        await arun(conn, store.next_epoch(ontology, change.epoch, "document removed", actor=actor, job=job, document=document))
     return removed
 
 
 async def remove_names(conn: Any, ontology: int, names: set[int], *, vectors: Vectors, space: int) -> int:
     """What chunks that are to go (`kg.graph.leaving`) say of these names. Answers of how many they said something."""
-    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
-    claimed = await arun(conn, leaving_store.leave_claims(names))
-    mentioned = await arun(conn, leaving_store.leave_mentions(names))
+    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    verbs: list[Verb[Any]] = [leaving_store.leave_claims(names), leaving_store.leave_mentions(names)]
+    claimed, mentioned = await arun_all(conn, verbs)
     change.claims += claimed
     change.names |= mentioned
-    if change:
-        await settle(conn, change)
-        await arun(conn, store.next_epoch(ontology, change.epoch, "chunks removed", actor="", job=None, names=len(change.names)))
+    await _settle(conn, change, "chunks removed", names=len(change.names))
     return len(change.names)
 
 
-async def _remove(conn: Any, change: Change, sources: Sequence[int]) -> Removed:
-    claimed = await arun(conn, store.drop_claims(sources))
-    mentioned = await arun(conn, store.drop_mentions(sources))
+async def _remove(conn: Any, change: Change, gone: Sequence[int], kind: str, **detail: Any) -> Removed:
+    verbs: list[Verb[Any]] = [store.drop_claims(gone), store.drop_mentions(gone), store.drop_sources(gone)]
+    claimed, mentioned, _ = await arun_all(conn, verbs)
     change.claims += claimed
     change.names |= mentioned
-    await arun(conn, store.drop_sources(sources))
-    if change:
-        await settle(conn, change)
-    return Removed(len(sources), len(change.names))
+    await _settle(conn, change, kind, **detail)
+    return Removed(len(gone), len(change.names))
 
 
 async def _next_meanings(work: Lanework, sources: Sequence[int], space: int) -> list[Meaning]:
@@ -225,20 +230,18 @@ async def replace_sources(
     if found is None:
         raise SourceGone(f"there is no document {document}: it was deleted")
     ontology = found[0]
-    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
     found = await arun(conn, store.changed_sources(document, hashes, copies))
     if found is None:
         raise SourceGone(f"there is no document {document}: it was deleted")
     if found[1]:
-        await _remove(conn, change, found[1])
+        await _remove(conn, change, found[1], "document changed", actor=actor, job=job, document=document)
     await arun(conn, store.move_instances(document, hashes, copies, [one.start for one in chunks]))
     rows = [
         (hash, copy, one.ordinal, one.start, one.own, one.end, one.text)
         for hash, copy, one in zip(hashes, copies, chunks, strict=True)
     ]
     placed = await arun(conn, store.put_sources(document, rows))
-    if change:
-        await arun(conn, store.next_epoch(ontology, change.epoch, "document changed", actor=actor, job=job, document=document))
     return [Placed(*row) for row in placed]
 
 
@@ -265,8 +268,5 @@ async def remove_sources(
     conn: Any, ontology: int, sources: Sequence[int], vectors: Vectors, space: int, *, job: int | None = None
 ) -> Removed:
     """These chunks, and what they alone supported; their document stays."""
-    change = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
-    removed = await _remove(conn, change, sources)
-    if change:
-        await arun(conn, store.next_epoch(ontology, change.epoch, "chunks removed", actor="", job=job, sources=len(sources)))
-    return removed
+    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    return await _remove(conn, change, sources, "chunks removed", job=job, sources=len(sources))

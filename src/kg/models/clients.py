@@ -7,7 +7,7 @@ import importlib
 from functools import cached_property
 from typing import Any, ClassVar
 
-from kg.models.loops import PerLoop
+from kg.loops import PerLoop
 from kg.models.turns import gated
 
 

@@ -12,7 +12,7 @@ import logging
 from collections import deque
 
 from kg._store.models import CallRow, write_calls
-from kg.models.loops import PerLoop
+from kg.loops import PerLoop
 from lanework import Lanework
 
 logger = logging.getLogger("kg")

@@ -15,12 +15,12 @@ from kg._store.models import remove_calls, settle_lost_calls
 from kg.config import KgSettings
 from kg.errors import ModelError
 from kg.ingest.extractor import ChatExtractor
+from kg.loops import PerLoop
 from kg.models.anthropic import AnthropicChat
 from kg.models.calling import Calls, Limits
 from kg.models.clients import AnthropicClient, OpenAIClient
 from kg.models.ledger import Ledger
 from kg.models.local import OwnEmbed, OwnExtractor
-from kg.models.loops import PerLoop
 from kg.models.openai import OpenAIChat, OpenAIEmbed
 from kg.models.prices import Price, Prices
 from kg.parts import Chat, Embed, Extractor, Usage

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from kg.errors import ModelThrottled
-from kg.models.loops import PerLoop
+from kg.loops import PerLoop
 from lanework import Lanework
 from lanework.errors import PermitBusy
 from lanework.permits import Permit

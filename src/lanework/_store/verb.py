@@ -1,8 +1,8 @@
-"""A verb is a value: one statement, its parameters, and what its rows mean. Two executors run it."""
+"""A verb is a value: one statement, its parameters, and what its rows mean. Two executors run it, and one runs several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -105,6 +105,19 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
                 if not left or conn.info.transaction_status != TransactionStatus.IDLE:
                     raise  # a caller's transaction: it is lost as a whole, and only the caller can begin it again
     raise AssertionError("unreachable")
+
+
+async def arun_all(conn: psycopg.AsyncConnection[Any], verbs: Sequence[Verb[Any]]) -> list[Any]:
+    """One after the other in the caller's transaction, and one round trip for all. Each sees what those before it did."""
+    if len(verbs) < 2:
+        return [await arun(conn, verb) for verb in verbs]
+    cursors = []
+    with translated():
+        async with conn.pipeline():
+            for verb in verbs:
+                cursors.append(psycopg.AsyncCursor(conn, row_factory=tuple_row))
+                await cursors[-1].execute(verb.sql, verb.params, binary=verb.binary)
+    return [verb.decode(await cursor.fetchall() if _has_rows(cursor) else []) for verb, cursor in zip(verbs, cursors, strict=True)]
 
 
 def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:

@@ -1,4 +1,4 @@
--- Of these, the ones that have no names left; where they went is kept.
+-- Where the ones of these went that have no names left.
 with empty as (
     select c.id from unnest(%(concepts)s::bigint[]) as c (id) where not exists (select from kg.names n where n.concept_id = c.id)
 ), moved as (
@@ -10,7 +10,5 @@ with empty as (
     where c.id = o.new_id
 ), along as (
     update kg.concept_moves k set new_id = m.new_id from moved m where k.new_id = m.old_id
-), kept as (
-    insert into kg.concept_moves (old_id, new_id, form) select old_id, new_id, form from moved
 )
-select id from empty
+insert into kg.concept_moves (old_id, new_id, form) select old_id, new_id, form from moved
