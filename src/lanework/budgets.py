@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
 
+from lanework._limits.change import LimitChange, change
 from lanework._store import budgets as store
 from lanework._store.verb import Row
 from lanework.errors import BudgetExceeded, BudgetNotFound, InvalidBudget
-from lanework.permits import LimitChange, change
 
 if TYPE_CHECKING:
     from lanework.client import Lanework

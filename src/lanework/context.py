@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import psycopg
 
     from lanework._children import ChildHandle, ChildResult
+    from lanework._limits.asked import Scope
     from lanework._mapping import Mapped
     from lanework._steps import Steps
     from lanework._store.claims import Held
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from lanework._transactions import AsyncTransaction, Transaction
     from lanework.budgets import Amount, Reservation
     from lanework.job import Submitter
-    from lanework.permits import Permit, Scope
+    from lanework.permits import Permit
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -276,8 +277,9 @@ class Context:
     ) -> Permit:  # fmt: skip
         """`with ctx.permit("openai", capacity=8):` for a part of the body; `async with` in async ones. The slot is kept while it
         waits, 5 s unless `wait` says otherwise; then `PermitBusy` is raised, which parks the job until the permit is free."""
+        from lanework._limits.asked import Asked  # noqa: PLC0415
         from lanework._limits.inside import JobSource  # noqa: PLC0415
-        from lanework.permits import Asked, Permit  # noqa: PLC0415
+        from lanework.permits import Permit  # noqa: PLC0415
 
         return Permit(JobSource(self), Asked.checked(names, capacity, scope, ttl), wait)
 

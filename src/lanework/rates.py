@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from lanework._limits.change import LimitChange, change
 from lanework._limits.slices import Share
 from lanework._store import rates as store
 from lanework._store.verb import Row, Verb
 from lanework.errors import InvalidLimit, LaneworkError, LimitNotFound, PermitBusy
-from lanework.permits import LimitChange, change
 
 if TYPE_CHECKING:
     from lanework.client import Lanework

@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from lanework import Lanework
+from lanework._limits.source import AppSource
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy, PermitLost, PermitOrder
-from lanework.permits import AppSource, Hold
+from lanework.permits import Hold
 from tests.limits.conftest import FAST
 from tests.sql.engine import Engine
 

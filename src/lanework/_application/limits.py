@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lanework._application.database import Database
+from lanework._limits.asked import Asked, Scope
 from lanework._limits.pool import PermitPool
 from lanework._limits.slices import Share
+from lanework._limits.source import AppSource
 from lanework.context import inside
-from lanework.permits import AppSource, Asked, Permit, Scope
+from lanework.permits import Permit
 from lanework.rates import Rate
 
 if TYPE_CHECKING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from lanework._limits.asked import Asked, check_order
+from lanework._limits.source import WAIT_IN_BODY_S, Given
 from lanework.errors import InvalidLimit, PermitBusy
-from lanework.permits import WAIT_IN_BODY_S, Asked, Given, check_order
 
 if TYPE_CHECKING:
     from lanework.context import Context

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from lanework._codec import RESULT_LIMIT, encode
 from lanework._failpoints import reach
+from lanework._limits.asked import Asked
+from lanework._limits.source import take_from
 from lanework._store.approvals import spend
 from lanework._store.budgets import release_reservation, reserve, settle_reservation
 from lanework._store.hints import hint
 from lanework._store.inside import get_items, get_step, list_children, save_step, step_keys, submit_children
 from lanework._store.running import save_checkpoint
 from lanework.errors import ClaimLost, InvalidResult, PermitBusy
-from lanework.permits import Asked, take_from
 
 if TYPE_CHECKING:
     from lanework._services.run import Run

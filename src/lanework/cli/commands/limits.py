@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from lanework._limits.change import LimitChange
 from lanework.cli.output import Column, say, show
-from lanework.permits import LimitChange
 
 _CHANGES: list[Column[tuple[str, str, tuple[Any, Any]]]] = [
     Column("NAME", lambda it: it[0], flexible=True),
