@@ -108,7 +108,7 @@ def make_api(
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
     paced = PacedDoor(door, settings.submits_per_minute)
-    engine = make_router(work, gate=paced)
+    engine = make_router(work, gate=paced, topics=[one.strip() for one in settings.topics.split(",") if one.strip()])
 
     @asynccontextmanager
     async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:

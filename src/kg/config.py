@@ -25,6 +25,7 @@ class KgSettings(Loaded):
         16, "KG_CHUNKS_AT_ONCE", "chunks of one document that are read at a time, and that wait to be stored", low=1, high=1000
     )
     imports: str = setting("", "KG_IMPORTS", "modules that declare jobs on `kg.app.work`, with commas between them")
+    topics: str = setting("", "KG_TOPICS", "topics of events of one's own that `/events` follows, with commas between them")
     cors: str = setting("", "KG_CORS", "origins that may call from a browser, with commas between them; none: nobody")
 
     # documents
