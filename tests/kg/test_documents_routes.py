@@ -215,6 +215,19 @@ def test_pages_and_filters(docs: House) -> None:
     assert docs.ask("read_only", "GET", "/documents?status=strange").status_code == 422
 
 
+def test_an_ontology_that_is_not_there_is_not_an_empty_one(docs: House) -> None:
+    # Red with an empty list for every name.
+    limited(docs, "owner", "own", "documents:read", "documents:write")
+    assert docs.ask("owner", "POST", "/ontologies", json={"name": "mine"}).status_code == 201
+    put(docs, ontology="theirs")
+    assert docs.ask("owner", "GET", "/documents?ontology=mine").json() == {"documents": [], "next": None}
+    assert [one["name"] for one in docs.ask("owner", "GET", "/ontologies").json()] == ["mine"]
+    for role, name in (("owner", "theirs"), ("owner", "nope"), ("read_only", "nope")):
+        answer = docs.ask(role, "GET", f"/documents?ontology={name}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "KG-204")
+    assert docs.ask("admin", "GET", "/admin/tokens?user=nobody").status_code == 404
+
+
 def test_submits_have_a_limit(database: str) -> None:
     with open_house(database, parts=Parts(), submits_per_minute=10) as house:
         answers = [put(house, text=f"Text {n}.").status_code for n in range(5)]

@@ -165,7 +165,11 @@ class Access:
         return _found(row, f"there is no user {user!r}")
 
     async def tokens(self, user: str | None = None) -> list[Token]:
-        return [Token(*row) for row in await self._run(store.list_credentials(user))]
+        """All, or those of one user."""
+        found = [Token(*row) for row in await self._run(store.list_credentials(user))]
+        if user is not None and not found:
+            await self.user(user)
+        return found
 
     async def revoke_token(self, token: int, *, user: str | None = None, by: str) -> None:
         """`user`: only if it is his."""
