@@ -8,6 +8,7 @@ KgError
 ├── InvalidAccess      KG-110   a user, role or token cannot be made like this
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
+├── LastAdministrator  KG-113   nobody would be left who may manage users and roles
 ├── ServerAway         KG-120   the command line finds no server
 ├── Refused            KG-121   the server said no to the command line
 ├── DocumentNotFound   KG-200   no such document, or not for the one who asks
@@ -100,6 +101,11 @@ class AccessNotFound(KgError):
 
 class KeyReused(KgError):
     code = "KG-112"
+    http_status = 409
+
+
+class LastAdministrator(KgError):
+    code = "KG-113"
     http_status = 409
 
 
