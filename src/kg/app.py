@@ -123,7 +123,7 @@ def make_api(
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
-    Query(Reader(work, embed or parts.searching, walk)).add_to(routes)
+    Query(Reader(work, embed or parts.searching, walk, like=settings.phrase_likeness)).add_to(routes)
     OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)

@@ -69,6 +69,9 @@ def test_related(cli: Cli, graph: Any) -> None:
     assert (rows[1][4:], rows[2][4:]) == (["heart", "→", "MOVES"], ["heart", "←", "SUPPORTS"])
     assert cli("related", "heart", "--nodes", "1")[2].endswith("there is more: raise --nodes\n")
     assert cli("related", "999999")[0] == 5
+    assert cli("related", "heart", "--ontology", "medicine")[0] == 0
+    code, out, err = cli("related", "heart", "--ontology", "cars")
+    assert (code, out, err.split(":")[0]) == (5, "", "KG-262")
     assert cli("related", "heart", "--hops", "9")[0] == 1
 
 
@@ -97,6 +100,11 @@ def test_show(cli: Cli, graph: Any) -> None:
     assert "◀─ SUPPORTS ── Exercise" in out and "(0.20, weak, id" in out
     assert all(len(line) <= 80 for line in lines)
     assert cli("show", "heart", "-o", "ids")[1] == f"{graph[1].ids['heart']}\n"
+    assert cli("show", "heart", "--ontology", "medicine")[1] == out
+    assert cli("show", str(graph[1].ids["heart"]), "--ontology", "cars")[0] == 5
+    code, out, err = cli("show", "zebra", "crossing")
+    assert (code, out) == (5, "") and err.startswith("KG-262: nothing like 'zebra crossing' is in the graph")
+    assert cli("show", "٣")[0] == 5  # a digit, and no id
     assert cli("show", "999999") == (5, "", "KG-261: there is no concept 999999\n")
 
 
