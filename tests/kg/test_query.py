@@ -304,6 +304,8 @@ def test_outside_of_ones_ontologies_nothing_exists(place: Place) -> None:
         assert place.ask(path, body, by="driver", status=404)["code"] == "KG-261"
     problem = place.ask("/query/connect", {"start": "heart", "end": ids["engine"]}, by="driver", status=404)
     assert problem["code"] == "KG-262" and {one["id"] for one in problem["suggestions"]} <= {ids[one] for one in CARS}
+    assert b"heart" not in place.ask("/graph/export", by="driver")
+    assert place.ask(f"/query/concept/{ids['car']}", by="driver")["label"] == "car"
 
 
 def test_own_is_what_one_has_made(place: Place) -> None:

@@ -138,8 +138,10 @@ class Documents:
                 raise NotRetryable(
                     f"document {id} is {document.processing_status}; what is partial, failed or cancelled can be run again"
                 )
-            # what a job has stored is not done again; but an address that gave nothing is asked again
-            ended = held.job is not None and not held.awaits_fetch and await tx.run(store.job_has_ended(held.job))
+            # what a job has stored is not done again; but an address that gave nothing is asked again, and what could not be read
+            # is read again: somebody may have raised a limit
+            worth = held.job is not None and not held.awaits_fetch and document.chunks > 0
+            ended = worth and held.job is not None and await tx.run(store.job_has_ended(held.job))
             await tx.run(store.reopen_document(id))
             await submit(tx, self._ingestion, id, held.version, held.owner, continues=held.job if ended else None)
 
