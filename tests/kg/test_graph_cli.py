@@ -22,6 +22,7 @@ def graph(_fleet: Callable[[int], Databases]) -> Iterator[tuple[Served, Writer]]
         writer = Writer(db)
         with serve(dsn, writer.embed) as served:
             fill(writer)
+            writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.")
             writer.concept("loud", "red\x1b[31m\u202ealarm", "bell\x07")
             yield served, writer
 
@@ -52,6 +53,15 @@ def test_search(cli: Cli) -> None:
     assert (code, err) == (5, "KG-261: there is no ontology 'nowhere'\n")
     code, out, _ = cli("search", "--passages", "fuel", "oil", "--mode", "text", "--limit", "1")
     assert (code, "cars.txt:45–67" in out, "  Fuel is made from oil." in out) == (0, True, True)
+
+
+def test_search_where_there_is_no_graph(cli: Cli) -> None:
+    for words in (("--passages",), ("--collection", "shelf")):
+        code, out, err = cli("search", "lighthouse", "keeper", *words, "--limit", "1")
+        assert (code, err) == (0, "")
+        head, text = out.splitlines()
+        assert head.startswith("coast.txt:0–35  (leaflets, no graph: shelf, ") and text == "  A lighthouse keeper trims the lamp."
+    assert cli("search", "x", "--collection", "nowhere") == (5, "", "KG-261: there is no collection 'nowhere'\n")
 
 
 def test_what_a_label_says_does_not_reach_the_terminal(cli: Cli, graph: Any) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from kg.collections.vectors import PgVectorStore
+from kg.parts import Item
 from tests.kg.graph import HEART, TinyEmbed, Writer, fill
 from tests.kg.house import House, open_house
 from tests.servers import Databases
@@ -58,6 +60,10 @@ def place(_fleet: Callable[[int], Databases]) -> Iterator[Place]:
         house.enter("maker", ("graph:read", "own"))
         writer.ontology("made", by="maker")
         writer.concept("made", "clay", "earth")
+        writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.", "The harbour sleeps at night.")
+        vector = embed.vector("lighthouse keeper of somebody's code")
+        own = [Item("1", "lighthouse keeper of somebody's code", vector)]
+        house.act(PgVectorStore(house.work).put("shelf", embed.name, own))
         yield Place(house, writer, embed)
 
 
@@ -92,6 +98,40 @@ def test_passages(place: Place) -> None:
     text = place.ask("/query/search", {"query": "fuel oil", "what": "passages", "mode": "text"})["passages"]
     assert [one["text"] for one in text] == ["Fuel is made from oil.", "A car has an engine. The engine needs fuel."]
     assert text[0]["score"] > 1 > text[1]["score"] > 0  # all of the words, some of them
+
+
+def _shelf(place: Place, query: str, **more: Any) -> list[tuple[str, str | None]]:
+    found = place.ask("/query/search", {"query": query, "what": "passages", **more})["passages"]
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    return [(one["text"], one["collection"]) for one in found]
+
+
+@pytest.mark.parametrize("mode", ["graph", "hybrid", "semantic", "text"])
+def test_documents_without_a_graph_are_found_too_and_say_so(place: Place, mode: str) -> None:
+    # Red with the passages of the graph alone.
+    lamp = ("A lighthouse keeper trims the lamp.", "shelf")
+    assert _shelf(place, "lighthouse keeper lamp", mode=mode)[0] == lamp
+    first = place.ask("/query/search", {"query": "lighthouse keeper", "what": "passages", "mode": mode})["passages"][0]
+    assert (first["ontology"], first["document"], first["title"], first["start"], first["end"]) == (
+        "leaflets", "coast.txt", "Coast.Txt", 0, 35,
+    )  # fmt: skip
+    # what is in the graph keeps its place before what is further away
+    heart = _shelf(place, "smoking damages the heart", mode=mode, limit=2)
+    assert heart[0][0].startswith("Smoking damages") and heart[0][1] is None
+    assert _shelf(place, "lighthouse", mode=mode, ontology="leaflets", limit=1) == [lamp]
+    assert "shelf" not in {name for _, name in _shelf(place, "lighthouse keeper", mode=mode, ontology="cars", limit=50)}
+    alone = _shelf(place, "lighthouse keeper of somebody", mode=mode, collection="shelf", limit=50)
+    assert alone[0] == lamp and {name for _, name in alone} == {"shelf"}
+    assert not any("code" in text for text, _ in alone)  # nobody's document: nobody's to see
+
+
+def test_documents_without_a_graph_are_for_those_who_see_their_ontology(place: Place) -> None:
+    asked = {"query": "lighthouse keeper", "what": "passages"}
+    for by in ("driver", "maker"):
+        assert "leaflets" not in {one["ontology"] for one in place.ask("/query/search", asked, by=by)["passages"]}
+        assert place.ask("/query/search", asked | {"collection": "shelf"}, by=by, status=404)["code"] == "KG-261"
+    assert place.ask("/query/search", asked | {"collection": "nowhere"}, status=404)["detail"] == "there is no collection 'nowhere'"
+    assert place.ask("/query/search", {"query": "x", "collection": "shelf"}, status=422)["field"] == "collection"
 
 
 def test_an_ontology_alone(place: Place) -> None:

@@ -131,6 +131,16 @@ def question_seeds(model: str | None, vector: Vector, words: str, ontologies: On
     )  # fmt: skip
 
 
+def passage_scores(
+    model: str | None, vector: Vector | None, words: str | None, ontologies: Ontologies, depth: int
+) -> Verb[list[Row]]:  # fmt: skip
+    """(near | words, passage, score): `depth` of both."""
+    return verb(
+        "passage_scores", rows, model=model, vector=None if vector is None else vector_text(vector), words=words,
+        ontologies=_ids(ontologies), depth=depth, ef=EF_SEARCH,
+    )  # fmt: skip
+
+
 class Candidate(NamedTuple):
     """A concept that a phrase may mean. `likeness` is a cosine, `words` what a search by words says; null: it was not found so."""
 

@@ -34,12 +34,14 @@ Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 class SearchQuery(Body):
     """By meaning (`semantic`), by words (`text`), or both (`hybrid`); for concepts, or for passages of documents. Passages also by
     what the `graph` leads to: for questions whose answer is in more than one of them. Unless said, concepts are found by `hybrid`
-    and passages by `graph`."""
+    and passages by `graph`. Passages of documents that were ingested without a graph stand among the others, with their
+    `collection`; if one is asked for, they come alone."""
 
     query: Phrase
     mode: PassageMode | None = None
     what: Literal["concepts", "passages"] = "concepts"
     ontology: Ontology | None = None
+    collection: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 10
 
 
@@ -97,7 +99,9 @@ class Query:
         """Concepts with a sample of their evidence, or passages, the best first."""
         more: dict[str, Any] = {"ontology": asked.ontology, "limit": asked.limit, "sight": sight(who)}
         if asked.what == "passages":
-            return await self.reader.passages(asked.query, mode=asked.mode or "graph", **more)
+            return await self.reader.passages(asked.query, mode=asked.mode or "graph", collection=asked.collection, **more)
+        if asked.collection is not None:
+            raise InvalidQuery("collection: concepts are of a graph; ask for passages (`what`)", field="collection")
         if asked.mode == "graph":
             raise InvalidQuery("mode: graph is for passages; for concepts there are semantic, text and hybrid", field="mode")
         return await self.reader.search(asked.query, mode=asked.mode or "hybrid", **more)

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from kg._store import reading as store
+from kg.collections.searching import Pieces
 from kg.errors import GraphNotFound, InvalidQuery
 from kg.graph.concept import MOST as MOST_FACTS
 from kg.graph.concept import ConceptPage, concept
@@ -52,6 +53,7 @@ class Reader:
         self._run = work._arun
         self._model = None if embed is None else embed.name
         self._searching = Searching(self._run, embed)
+        self._pieces = Pieces(self._run)
         self._phrases = Phrases(self._run, self._searching, like)
         self._stances = Stances(self._run, embed)
         self._questions = None if walk is None else Questions(self._run, walk)
@@ -64,15 +66,24 @@ class Reader:
         return Hits(asked.mode, await self._searching.concepts(asked, await sight.within(self._run, ontology), limit))
 
     async def passages(
-        self, query: str, *, mode: PassageMode = "graph", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
-    ) -> Passages:
+        self, query: str, *, mode: PassageMode = "graph", ontology: str | None = None, collection: str | None = None,
+        limit: int = 10, sight: Sight = EVERYTHING,
+    ) -> Passages:  # fmt: skip
         """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage. Without
-        an embedding model it is `text`."""
+        an embedding model it is `text`. Documents without a graph are found too; `collection`: those of one, and nothing else."""
         asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
         ontologies = await sight.within(self._run, ontology)
+        if collection is not None:
+            pieces = await self._pieces.alone(asked, ontologies, collection, checked(limit))
+            if pieces is None:
+                raise GraphNotFound(f"there is no collection {collection!r}")
+            return Passages(asked.mode, pieces)
+        told: PassageMode = asked.mode
         if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:
-            return Passages("graph", await self._questions.passages(asked, ontologies, checked(limit)))
-        return Passages(asked.mode, await self._searching.passages(asked, ontologies, limit))
+            told, found = "graph", await self._questions.passages(asked, ontologies, checked(limit))
+        else:
+            found = await self._searching.passages(asked, ontologies, limit)
+        return Passages(told, await self._pieces.among(found, asked, ontologies, limit))
 
     async def resolve(self, phrase: str, *, ontology: str | None = None, sight: Sight = EVERYTHING) -> Resolved:
         """The concept that a phrase means; `NothingLike` if there is none."""
