@@ -102,6 +102,39 @@ def test_a_session_that_cannot_be_promoted_now_does_not_undo_the_submit(
     assert [info.status for info in app.list()][-2:] == ["approved", "approved"]  # the first of the session, and the one before
 
 
+#: What goes wrong where the hint is given, and what goes wrong where it is carried out: at the end of the transaction.
+NOT_TOLD = {
+    "at once": "raise exception 'nobody hears';",
+    "at the commit": "insert into unheard values (1), (1);",
+    "and the connection ends": "perform pg_terminate_backend(pg_backend_pid());",
+}
+
+
+@pytest.mark.parametrize("where", NOT_TOLD)
+@pytest.mark.parametrize("blocking", [True, False], ids=["blocking", "async"])
+def test_a_hint_that_fails_is_not_a_submit_that_failed(
+    app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any], where: str, blocking: bool
+) -> None:
+    # Red without the word of the server that the job is stored: an error, and a job that nobody knows of.
+    echo.submit("warm")
+    db.execute("create table unheard (n int unique deferrable initially deferred)")
+    db.execute(
+        f"create or replace function lanework.hint(p_lane text) returns void language plpgsql as $$ begin {NOT_TOLD[where]} end $$"
+    )
+
+    async def main() -> int:
+        job = await echo.asubmit("stored")
+        await app.aclose()
+        return job.id
+
+    found = echo.submit("stored").id if blocking else asyncio.run(main())
+    assert (count(db), app.get(found).status) == (2, "approved")
+    # and a refusal is a refusal
+    with pytest.raises(IdempotencyConflict):
+        for value in "ab":
+            echo.options(idempotency_key="k").submit(value)
+
+
 @pytest.mark.parametrize("how", ["submit", "asubmit", "submit_many", "asubmit_many"])
 def test_every_option_is_stored_by_every_way_to_submit(app: Lanework, echo: Job[[Any], Any], how: str) -> None:
     moment = datetime(2100, 1, 2, 3, 4, 5, tzinfo=UTC)

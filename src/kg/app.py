@@ -108,7 +108,7 @@ def make_api(
     access = Access(work, logins_per_minute=settings.logins_per_minute, session_hours=settings.session_hours)
     door = Door(access)
     paced = PacedDoor(door, settings.submits_per_minute)
-    engine = make_router(work, gate=paced)
+    engine = make_router(work, gate=paced, topics=[one.strip() for one in settings.topics.split(",") if one.strip()])
 
     @asynccontextmanager
     async def life(api: FastAPI) -> AsyncIterator[Mapping[str, Any]]:
@@ -123,7 +123,7 @@ def make_api(
     Logins(access, door, secure=settings.secure_cookies).add_to(routes)
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
-    Query(Reader(work, embed or parts.searching, walk)).add_to(routes)
+    Query(Reader(work, embed or parts.searching, walk, like=settings.phrase_likeness)).add_to(routes)
     OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)

@@ -25,11 +25,19 @@ class KgSettings(Loaded):
         16, "KG_CHUNKS_AT_ONCE", "chunks of one document that are read at a time, and that wait to be stored", low=1, high=1000
     )
     imports: str = setting("", "KG_IMPORTS", "modules that declare jobs on `kg.app.work`, with commas between them")
+    topics: str = setting("", "KG_TOPICS", "topics of events of one's own that `/events` follows, with commas between them")
     cors: str = setting("", "KG_CORS", "origins that may call from a browser, with commas between them; none: nobody")
 
     # documents
     chunk_overlap: int = setting(200, "KG_CHUNK_OVERLAP", "words that a chunk shares with the one before", low=0, high=10_000)
     chunk_words: int = setting(1000, "KG_CHUNK_WORDS", "words of a chunk; 0.8 to 1.5 of it", low=20, high=100_000)
+    phrase_likeness: float = setting(
+        0.5,
+        "KG_PHRASE_LIKENESS",
+        "cosine from which a phrase is taken for a concept that is not called so; 0.5 was measured for the local model",
+        low=0,
+        high=1,
+    )
     document_limit: int = setting(50_000_000, "KG_DOCUMENT_LIMIT", "largest document", unit="bytes", low=1)
     fetch_allow: str = setting(
         "",

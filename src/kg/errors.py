@@ -8,6 +8,7 @@ KgError
 ├── InvalidAccess      KG-110   a user, role or token cannot be made like this
 ├── AccessNotFound     KG-111   no such user, role or token
 ├── KeyReused          KG-112   the Idempotency-Key belongs to another request
+├── LastAdministrator  KG-113   nobody would be left who may manage users and roles
 ├── ServerAway         KG-120   the command line finds no server
 ├── Refused            KG-121   the server said no to the command line
 ├── DocumentNotFound   KG-200   no such document, or not for the one who asks
@@ -40,7 +41,8 @@ KgError
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
 ├── InvalidDecision    KG-253   these two cannot be decided like this
 ├── InvalidQuery       KG-260   the graph cannot be asked like this
-└── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
+├── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
+└── NothingLike        KG-262   no concept is called like this, or means about the same
 """
 
 from __future__ import annotations
@@ -100,6 +102,11 @@ class AccessNotFound(KgError):
 
 class KeyReused(KgError):
     code = "KG-112"
+    http_status = 409
+
+
+class LastAdministrator(KgError):
+    code = "KG-113"
     http_status = 409
 
 
@@ -362,3 +369,17 @@ class GraphNotFound(KgError):
     code = "KG-261"
     exit_code = 5
     http_status = 404
+
+
+class NothingLike(KgError):
+    """`suggestions` are the nearest, for a person to choose from."""
+
+    code = "KG-262"
+    exit_code = 5
+    http_status = 404
+
+    def __init__(self, phrase: str, nearest: Sequence[tuple[int, str]] = ()) -> None:
+        shown = phrase if len(phrase) <= 100 else f"{phrase[:99]}…"
+        near = f"; the nearest are {', '.join(f'{label} (id {id})' for id, label in nearest)}" if nearest else ""
+        super().__init__(f"nothing like {shown!r} is in the graph{near}")
+        self.suggestions = [{"id": id, "label": label} for id, label in nearest]

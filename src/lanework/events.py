@@ -24,6 +24,8 @@ from lanework.errors import DatabaseUnavailable, InvalidCursor, JobNotFound
 if TYPE_CHECKING:
     from lanework.client import Lanework
 
+#: What the engine itself tells. Applications tell topics of their own with `lanework.tell`.
+TOPICS = ("job", "log", "progress", "operator", "operation", "maintenance", "schedule", "budget")
 PAGE = 500
 #: How long a subscription waits for a hint before it looks by itself. Looking is the promise, the hint makes it sooner.
 POLL = 1.0

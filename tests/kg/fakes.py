@@ -34,9 +34,12 @@ class Unreadable(InvalidDocument):
     error_class = "invalid_input"
 
 
+UNREADABLE = "unreadable"
+
+
 async def parse(data: bytes, media_type: str, name: str) -> Parsed:
     text = data.decode()
-    if text.startswith("unreadable"):
+    if text.startswith(UNREADABLE):
         raise Unreadable("there is no text in it")
     return Parsed(text, title=text.split("\n", 1)[0])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -86,6 +87,21 @@ class Writer:
             start += len(part) + 2
         self.documents[name], self.sources[name] = document, source
         return source
+
+    def leaflet(self, ontology: str, name: str, collection: str, *parts: str) -> int:
+        """A document without a graph: a piece each."""
+        source = self.document(ontology, name, "\n\n".join(parts))
+        document, start = self.documents[name], 0
+        self.db.execute("delete from kg.passages where source_id = %s", [source])
+        for n, part in enumerate(parts):
+            meta = json.dumps({"document": document, "name": name, "start": start, "finish": start + len(part)})
+            self.db.execute(
+                "insert into kg.items (collection, id, text, meta, space, embedding, document_id, source_id)"
+                " values (%s, %s, %s, %s, %s, %s::vector, %s, %s)",
+                [collection, f"{document}:{n}", part, meta, self.space, str(self.embed.vector(part)), document, source],
+            )
+            start += len(part) + 2
+        return document
 
     def concept(self, ontology: str, label: str, description: str = "", *, document: str | None = None, type: str = "") -> int:
         """Each place where the document has the label is an instance."""

@@ -96,7 +96,7 @@ def serve(
 ) -> Iterator[Served]:  # fmt: skip
     """`kg` are settings of the platform, the others of the engine."""
     work = make_work(dsn, **settings)
-    api = make_api(KgSettings.load(logins_per_minute=1000, **(kg or {})), work, embed, walk, parts)
+    api = make_api(KgSettings.load(logins_per_minute=1000, topics="test,other", **(kg or {})), work, embed, walk, parts)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     listening.listen(2048)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -13,7 +14,7 @@ from kg.access.access import Role
 from kg.access.permissions import PERMISSIONS
 from lanework.api import Policy, install, routes_of
 from lanework.errors import ConfigError
-from tests.kg.house import ROLES, House
+from tests.kg.house import ROLES, House, open_house
 from tests.pace import bound
 from tests.test_docs import role_permissions
 
@@ -126,7 +127,56 @@ def test_nobody_gives_what_he_does_not_have(house: House) -> None:
     role = {"permissions": {"workers:manage": ["all"]}}
     assert house.ask("admin", "PUT", "/admin/roles/mine", json=role).status_code == 403
     assert house.ask("platform_admin", "PUT", "/admin/roles/mine", json=role).status_code == 200
+    assert house.ask("admin", "PUT", "/admin/roles/mine", json={"permissions": {}}).status_code == 403
+    assert house.ask("admin", "DELETE", "/admin/roles/mine").status_code == 403
     assert house.ask("admin", "POST", "/admin/users", json={"name": "bob", "roles": ["operator"]}).status_code == 201
+
+
+NOBODY_LEFT = [
+    ("PATCH", "/admin/users/last", {"roles": ["operator"]}),
+    ("PATCH", "/admin/users/last", {"disabled": True}),
+    ("PUT", "/admin/roles/boss", {"permissions": {"users:manage": ["all"]}}),
+    ("DELETE", "/admin/roles/boss", None),
+]
+
+
+def test_somebody_stays_who_can_let_others_in(database: str) -> None:
+    # Red without `keep_admin` in any of the three functions: the act is done, and nobody is left.
+    with open_house(database) as house:
+        house.enter("boss", *house.act(house.access.role("platform_admin")).pairs)
+        house.act(house.access.add_user("last", None, ["boss"], by="test"))
+        for name in ("admin", "platform_admin", "boss"):
+            assert house.ask("boss", "PATCH", f"/admin/users/{name}", json={"roles": ["operator"]}).status_code == 200
+        house.tokens["last"] = house.act(house.access.create_token("last", "", by="test")).secret
+        for method, path, body in NOBODY_LEFT:
+            answer = house.ask("last", method, path, **({} if body is None else {"json": body}))
+            assert (answer.status_code, answer.json()["code"]) == (409, "KG-113"), path
+            assert "make another administrator first" in answer.json()["detail"]
+        # with another one it goes, and who has no such right is anybody's to change
+        assert house.ask("last", "PATCH", "/admin/users/contributor", json={"disabled": True}).status_code == 200
+        assert house.ask("last", "PATCH", "/admin/users/operator", json={"roles": ["admin"]}).status_code == 200
+        assert house.ask("last", *NOBODY_LEFT[0][:2], json=NOBODY_LEFT[0][2]).status_code == 200
+
+
+def test_two_administrators_who_demote_each_other_leave_one(database: str) -> None:
+    # Red without the lock in `guard_admin`: each sees the other as he was, and both are gone.
+    demote = "select kg.set_user(%s, null, '{operator}', null, 'test')"
+    with open_house(database) as house, psycopg.connect(database) as one, psycopg.connect(database) as other:
+        for name in ("ann", "bob"):
+            house.act(house.access.add_user(name, None, ["admin"], by="test"))
+        for name in ("admin", "platform_admin"):
+            house.act(house.access.set_user(name, roles=["operator"], by="test"))
+        one.execute(demote, ["ann"])
+        with ThreadPoolExecutor(1) as pool, psycopg.connect(database, autocommit=True) as db:
+            second = pool.submit(other.execute, demote, ["bob"])
+            waits = "select count(*) from pg_locks where locktype = 'advisory' and not granted and pid = %s"
+            while not second.done() and db.execute(waits, [other.info.backend_pid]).fetchall() == [(0,)]:
+                pass
+            one.commit()
+            with pytest.raises(psycopg.Error, match="nobody would be left"):
+                second.result(timeout=bound(60))
+        other.rollback()
+        assert [user.roles for user in house.act(house.access.users()) if user.name in {"ann", "bob"}] == [["operator"], ["admin"]]
 
 
 def test_tokens_are_shown_once_and_stored_hashed(house: House, database: str) -> None:

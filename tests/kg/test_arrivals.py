@@ -131,6 +131,47 @@ def test_what_does_not_pass_has_failed_and_can_be_asked_again(database: str) -> 
     assert failed_jobs(database) == 1
 
 
+def test_a_redriven_job_asks_the_address_again(database: str) -> None:
+    # Red with what was stored told again: a redrive of an address that is well by now fails as before.
+    async def main(bench: Bench) -> None:
+        gone = FetchFailed("it answered 404", error_class="permanent")
+        bench.web.has(URL, gone)
+        id = (await bench.documents.accept(at())).document.id
+        await adrain(bench.work)
+        job = (await bench.documents.show(id)).job_id or 0
+        for asked in (1, 2):
+            failed = await bench.work.aget(job)
+            assert (failed.status, failed.error_code, bench.web.asked[URL]) == ("failed", "KG-215", asked)
+            if asked == 2:
+                bench.web.has(URL, TEXT)
+            await bench.work.aretry(job, by="ada")
+            await adrain(bench.work)
+        done = await bench.documents.show(id)
+        assert (done.processing_status, done.job_id, done.chunks_done) == ("completed", job, 3)
+
+    on(database, main)
+    assert len(graph(database)) == 5 and failed_jobs(database) == 0
+
+
+@pytest.mark.parametrize("how", ["redrive", "retry"])
+def test_what_could_not_be_read_is_read_again(database: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Red with what was stored told again, although the limit was raised.
+    async def main(bench: Bench) -> None:
+        id = (await bench.documents.accept(new("unreadable"))).document.id
+        await adrain(bench.work)
+        failed = await bench.documents.show(id)
+        assert failed.processing_status == "failed"
+        monkeypatch.setattr("tests.kg.fakes.UNREADABLE", "something else")
+        if how == "redrive":
+            await bench.work.aretry(failed.job_id or 0, by="ada")
+        else:
+            await bench.documents.retry(id, by="ada")
+        await adrain(bench.work)
+        assert (await bench.documents.show(id)).processing_status == "completed"
+
+    on(database, main)
+
+
 def test_the_same_address_again_pays_for_what_changed(database: str) -> None:
     async def main(bench: Bench) -> None:
         bench.web.has(URL, TEXT)

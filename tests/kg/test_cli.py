@@ -51,6 +51,39 @@ def test_users_tokens_and_roles(cli: Callable[..., Any]) -> None:
     assert "platform_admin" in cli("roles", "-o", "ids")[1].split()
 
 
+def test_roles_are_made_shown_and_removed(cli: Callable[..., Any]) -> None:
+    grants = ("graph:read", "documents:write=own", "documents:read=ontology:a, b", "jobs:submit:add=own")
+    code, out, err = cli("roles", "set", "curator", "--allow", *grants, "--description", "keeps a shelf", "-o", "json")
+    assert (code, err) == (0, "")
+    permissions = json.loads(out)[0]["permissions"]
+    assert permissions == {
+        "graph:read": ["all"], "documents:write": ["own"], "documents:read": ["ontology:a, b"], "jobs:submit:add": ["own"],
+    }  # fmt: skip
+    assert cli("users", "add", "ada", "--roles", "curator")[0] == 0
+    _, out, _ = cli("roles", "show", "curator")
+    assert out.startswith("curator: keeps a shelf\nusers: ada\n") and "submit jobs of the type add" in out
+    assert max(map(len, out.splitlines())) <= 80
+    # described anew it allows what it allowed
+    assert json.loads(cli("roles", "set", "curator", "--description", "new", "-o", "json")[1])[0]["permissions"] == permissions
+    assert json.loads(cli("roles", "set", "curator", "--nothing", "-o", "json")[1])[0]["permissions"] == {}
+    for words, code in (
+        (("set", "curator", "--allow", "graph:raed"), 2), (("set", "curator", "--allow", "graph:read=mine"), 2),
+        (("set", "Not A Name", "--nothing"), 2), (("set", "curator", "--allow", "graph:read", "--nothing"), 2),
+        (("set", "nobodys"), 5), (("show", "nobodys"), 5), (("remove", "nobodys"), 5), (("remove", "admin"), 5),
+    ):  # fmt: skip
+        assert cli("roles", *words)[0] == code, words
+    assert cli("roles", "remove", "curator")[0] == 0
+    assert json.loads(cli("users", "list", "-o", "json")[1])[0]["roles"] == []
+
+
+def test_the_last_administrator_stays(cli: Callable[..., Any]) -> None:
+    assert cli("users", "add", "ada", "--roles", "admin")[0] == 0
+    for words in (("--roles", "operator"), ("--disable",)):
+        code, _, err = cli("users", "set", "ada", *words)
+        assert (code, err.split(":")[0]) == (1, "KG-113")
+    assert cli("users", "add", "bob", "--roles", "admin")[0] == cli("users", "set", "ada", "--disable")[0] == 0
+
+
 def test_the_audit_log_is_verified(cli: Callable[..., Any], database: str) -> None:
     for name in ("ada", "bob"):
         assert cli("users", "add", name)[0] == 0

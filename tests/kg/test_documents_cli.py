@@ -85,7 +85,13 @@ def test_a_folder_goes_in_and_out_again(cli: Cli, tmp_path: Path) -> None:
     code, _, err = cli("docs", "delete", *ids)
     assert (code, err.count("is deleted")) == (0, 2)
     assert cli("docs", "delete", ids[0]) == (5, "", f"KG-200: there is no document {ids[0]}\n")
-    assert cli("docs", "--ontology", "folder") == (0, "", "there are no documents\n")
+    assert cli("docs", "--ontology", "folder") == (0, "", "there are no documents in 'folder'\n")
+    assert (
+        cli("docs", "--status", "failed,partial", "--owner", "nobody")[2]
+        == "there are no documents that are failed or partial of 'nobody'\n"
+    )
+    code, out, err = cli("docs", "--ontology", "nope")
+    assert (code, out) == (5, "") and "there is no ontology 'nope'" in err and "KG-204" in err
 
 
 def test_what_cannot_be_taken_is_named_and_the_rest_goes_in(cli: Cli, tmp_path: Path) -> None:

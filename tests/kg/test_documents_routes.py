@@ -167,20 +167,39 @@ def test_outside_of_a_scope_nothing_is_found(docs: House) -> None:
     limited(docs, "manual_only", "ontology:manual", "documents:read", "documents:write")
     theirs = put(docs).json()["document"]["id"]
     other = put(docs, text="Other.", ontology="secret").json()["document"]["id"]
-    own = put(docs, "mine", "My own.").json()["document"]["id"]
+    own = put(docs, "mine", "My own.", ontology="shelf").json()["document"]["id"]
+    put(docs, text="Given.", ontology="shelf")
     seen = {
         role: [one["id"] for one in docs.ask(role, "GET", "/documents").json()["documents"]] for role in ("mine", "manual_only")
     }
-    assert seen == {"mine": [own], "manual_only": [own, theirs]}
+    assert seen == {"mine": [own], "manual_only": [theirs]}
     for role, hidden in (("mine", theirs), ("mine", other), ("manual_only", other)):
         for method, path in (("GET", ""), ("GET", "/text"), ("DELETE", ""), ("POST", "/retry")):
             assert docs.ask(role, method, f"/documents/{hidden}{path}").status_code == 404, (role, method, path)
     assert put(docs, "manual_only", "More.", ontology="secret").status_code == 403
-    assert put(docs, "mine").status_code == 409  # not his, and not told which
-    assert [one["name"] for one in docs.ask("mine", "GET", "/ontologies").json()] == ["manual"]
+    assert put(docs, "mine", "Given.", ontology="shelf").status_code == 409  # not his, and not told which
+    assert [one["name"] for one in docs.ask("mine", "GET", "/ontologies").json()] == ["shelf"]
     assert docs.ask("manual_only", "GET", "/ontologies/secret").status_code == 404
     assert docs.ask("mine", "PATCH", "/ontologies/secret", json={"state": "frozen"}).status_code == 404
     assert docs.ask("read_only", "DELETE", f"/documents/{own}").status_code == 403
+
+
+def test_ones_own_documents_go_into_ones_own_ontologies(docs: House) -> None:
+    # Red with `own` asked of the document alone: whoever may add one adds to everybody's graph.
+    limited(docs, "mine", "own", "documents:read", "documents:write")
+    put(docs)
+    for text in (TEXT, "Not wanted."):  # known there, or not
+        refused = put(docs, "mine", text)
+        assert (refused.status_code, refused.json()["code"]) == (404, "KG-204") and "may add to" in refused.json()["detail"]
+    assert len(docs.ask("admin", "GET", "/documents").json()["documents"]) == 1
+    assert docs.ask("mine", "POST", "/ontologies", json={"name": "made"}).status_code == 201
+    assert [put(docs, "mine", ontology=name).status_code for name in ("made", "named")] == [202, 202]
+    docs.ask("mine", "PATCH", "/ontologies/made", json={"state": "frozen"})
+    assert put(docs, "mine", "More.", ontology="made").json()["code"] == "KG-206"
+    # with another right beside it, that one reaches
+    docs.act(docs.access.set_role("mine", None, [("documents:write", "own"), ("documents:write", "ontology:manual")], by="test"))
+    docs.tokens["mine"] = docs.act(docs.access.create_token("mine", "again", by="test")).secret
+    assert put(docs, "mine", "Wanted.").status_code == 202
 
 
 def test_deleting(docs: House) -> None:
@@ -213,6 +232,19 @@ def test_pages_and_filters(docs: House) -> None:
     assert len(docs.ask("read_only", "GET", "/documents?ontology=o1").json()["documents"]) == 2
     assert len(docs.ask("read_only", "GET", "/documents?status=completed&status=failed").json()["documents"]) == 0
     assert docs.ask("read_only", "GET", "/documents?status=strange").status_code == 422
+
+
+def test_an_ontology_that_is_not_there_is_not_an_empty_one(docs: House) -> None:
+    # Red with an empty list for every name.
+    limited(docs, "owner", "own", "documents:read", "documents:write")
+    assert docs.ask("owner", "POST", "/ontologies", json={"name": "mine"}).status_code == 201
+    put(docs, ontology="theirs")
+    assert docs.ask("owner", "GET", "/documents?ontology=mine").json() == {"documents": [], "next": None}
+    assert [one["name"] for one in docs.ask("owner", "GET", "/ontologies").json()] == ["mine"]
+    for role, name in (("owner", "theirs"), ("owner", "nope"), ("read_only", "nope")):
+        answer = docs.ask(role, "GET", f"/documents?ontology={name}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "KG-204")
+    assert docs.ask("admin", "GET", "/admin/tokens?user=nobody").status_code == 404
 
 
 def test_submits_have_a_limit(database: str) -> None:

@@ -207,8 +207,8 @@ def test_an_ontology_with_duplicates_is_deleted(database: str) -> None:
 
 def test_whom_it_equals_is_told_to_those_who_may_see_that_one(database: str) -> None:
     async def main(bench: Bench) -> None:
+        b = await put(bench, "Mine.", "b", owner="bob")  # he makes the ontology
         a = await put(bench, TEXT, "a")
-        b = await put(bench, "Mine.", "b", owner="bob")
         taken = await bench.documents.accept(new(TEXT, key="b", owner="bob"), Reach(owner="bob"))
         await adrain(bench.work)
         assert taken.document.id == b.id

@@ -22,6 +22,7 @@ def graph(_fleet: Callable[[int], Databases]) -> Iterator[tuple[Served, Writer]]
         writer = Writer(db)
         with serve(dsn, writer.embed) as served:
             fill(writer)
+            writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.")
             writer.concept("loud", "red\x1b[31m\u202ealarm", "bell\x07")
             yield served, writer
 
@@ -54,6 +55,15 @@ def test_search(cli: Cli) -> None:
     assert (code, "cars.txt:45–67" in out, "  Fuel is made from oil." in out) == (0, True, True)
 
 
+def test_search_where_there_is_no_graph(cli: Cli) -> None:
+    for words in (("--passages",), ("--collection", "shelf")):
+        code, out, err = cli("search", "lighthouse", "keeper", *words, "--limit", "1")
+        assert (code, err) == (0, "")
+        head, text = out.splitlines()
+        assert head.startswith("coast.txt:0–35  (leaflets, no graph: shelf, ") and text == "  A lighthouse keeper trims the lamp."
+    assert cli("search", "x", "--collection", "nowhere") == (5, "", "KG-261: there is no collection 'nowhere'\n")
+
+
 def test_what_a_label_says_does_not_reach_the_terminal(cli: Cli, graph: Any) -> None:
     for words in (("search", "alarm"), ("show", str(graph[1].ids["red\x1b[31m\u202ealarm"]))):
         for form in ("table", "json", "jsonl"):
@@ -69,6 +79,9 @@ def test_related(cli: Cli, graph: Any) -> None:
     assert (rows[1][4:], rows[2][4:]) == (["heart", "→", "MOVES"], ["heart", "←", "SUPPORTS"])
     assert cli("related", "heart", "--nodes", "1")[2].endswith("there is more: raise --nodes\n")
     assert cli("related", "999999")[0] == 5
+    assert cli("related", "heart", "--ontology", "medicine")[0] == 0
+    code, out, err = cli("related", "heart", "--ontology", "cars")
+    assert (code, out, err.split(":")[0]) == (5, "", "KG-262")
     assert cli("related", "heart", "--hops", "9")[0] == 1
 
 
@@ -97,6 +110,11 @@ def test_show(cli: Cli, graph: Any) -> None:
     assert "◀─ SUPPORTS ── Exercise" in out and "(0.20, weak, id" in out
     assert all(len(line) <= 80 for line in lines)
     assert cli("show", "heart", "-o", "ids")[1] == f"{graph[1].ids['heart']}\n"
+    assert cli("show", "heart", "--ontology", "medicine")[1] == out
+    assert cli("show", str(graph[1].ids["heart"]), "--ontology", "cars")[0] == 5
+    code, out, err = cli("show", "zebra", "crossing")
+    assert (code, out) == (5, "") and err.startswith("KG-262: nothing like 'zebra crossing' is in the graph")
+    assert cli("show", "٣")[0] == 5  # a digit, and no id
     assert cli("show", "999999") == (5, "", "KG-261: there is no concept 999999\n")
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx2
 import psycopg
 import psycopg.types.json
 import pytest
@@ -23,7 +24,7 @@ from kg.access.access import Access
 from lanework._options import Options
 from lanework.api import feed, sources, streams
 from lanework.bench import sse
-from lanework.events import Everywhere, Page
+from lanework.events import TOPICS, Everywhere, Page
 from tests.kg.served import Served, make_work, serve
 from tests.pace import bound
 from tests.servers import PrivateServer
@@ -172,6 +173,15 @@ def test_the_check_notices_who_goes_on_by_id_alone(served: Served, database: str
     with pytest.raises((AssertionError, TimeoutError)):
         monkeypatch.setattr("tests.kg.test_live.PATIENCE", 3.0)
         served.run(check_resume(served, "/events?topic=test"))
+
+
+def test_a_topic_that_nobody_tells_is_refused_with_those_that_there_are(served: Served) -> None:
+    # Red with any word taken for a topic: the stream is open, and never says anything.
+    headers = {"Authorization": f"Bearer {served.tokens['operator']}"}
+    for query in ("topic=nonsense", "topic=job&topic=nonsense", "topic="):
+        answer = httpx2.get(f"http://127.0.0.1:{served.port}/events?{query}", headers=headers)
+        assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (422, "LW-500", "topic"), query
+        assert all(one in answer.json()["detail"] for one in (*TOPICS, "test"))
 
 
 def test_readers_who_come_and_go_see_every_event_once(served: Served, database: str) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from kg.collections.vectors import PgVectorStore
+from kg.parts import Item
 from tests.kg.graph import HEART, TinyEmbed, Writer, fill
 from tests.kg.house import House, open_house
 from tests.servers import Databases
@@ -58,6 +60,10 @@ def place(_fleet: Callable[[int], Databases]) -> Iterator[Place]:
         house.enter("maker", ("graph:read", "own"))
         writer.ontology("made", by="maker")
         writer.concept("made", "clay", "earth")
+        writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.", "The harbour sleeps at night.")
+        vector = embed.vector("lighthouse keeper of somebody's code")
+        own = [Item("1", "lighthouse keeper of somebody's code", vector)]
+        house.act(PgVectorStore(house.work).put("shelf", embed.name, own))
         yield Place(house, writer, embed)
 
 
@@ -92,6 +98,40 @@ def test_passages(place: Place) -> None:
     text = place.ask("/query/search", {"query": "fuel oil", "what": "passages", "mode": "text"})["passages"]
     assert [one["text"] for one in text] == ["Fuel is made from oil.", "A car has an engine. The engine needs fuel."]
     assert text[0]["score"] > 1 > text[1]["score"] > 0  # all of the words, some of them
+
+
+def _shelf(place: Place, query: str, **more: Any) -> list[tuple[str, str | None]]:
+    found = place.ask("/query/search", {"query": query, "what": "passages", **more})["passages"]
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    return [(one["text"], one["collection"]) for one in found]
+
+
+@pytest.mark.parametrize("mode", ["graph", "hybrid", "semantic", "text"])
+def test_documents_without_a_graph_are_found_too_and_say_so(place: Place, mode: str) -> None:
+    # Red with the passages of the graph alone.
+    lamp = ("A lighthouse keeper trims the lamp.", "shelf")
+    assert _shelf(place, "lighthouse keeper lamp", mode=mode)[0] == lamp
+    first = place.ask("/query/search", {"query": "lighthouse keeper", "what": "passages", "mode": mode})["passages"][0]
+    assert (first["ontology"], first["document"], first["title"], first["start"], first["end"]) == (
+        "leaflets", "coast.txt", "Coast.Txt", 0, 35,
+    )  # fmt: skip
+    # what is in the graph keeps its place before what is further away
+    heart = _shelf(place, "smoking damages the heart", mode=mode, limit=2)
+    assert heart[0][0].startswith("Smoking damages") and heart[0][1] is None
+    assert _shelf(place, "lighthouse", mode=mode, ontology="leaflets", limit=1) == [lamp]
+    assert "shelf" not in {name for _, name in _shelf(place, "lighthouse keeper", mode=mode, ontology="cars", limit=50)}
+    alone = _shelf(place, "lighthouse keeper of somebody", mode=mode, collection="shelf", limit=50)
+    assert alone[0] == lamp and {name for _, name in alone} == {"shelf"}
+    assert not any("code" in text for text, _ in alone)  # nobody's document: nobody's to see
+
+
+def test_documents_without_a_graph_are_for_those_who_see_their_ontology(place: Place) -> None:
+    asked = {"query": "lighthouse keeper", "what": "passages"}
+    for by in ("driver", "maker"):
+        assert "leaflets" not in {one["ontology"] for one in place.ask("/query/search", asked, by=by)["passages"]}
+        assert place.ask("/query/search", asked | {"collection": "shelf"}, by=by, status=404)["code"] == "KG-261"
+    assert place.ask("/query/search", asked | {"collection": "nowhere"}, status=404)["detail"] == "there is no collection 'nowhere'"
+    assert place.ask("/query/search", {"query": "x", "collection": "shelf"}, status=422)["field"] == "collection"
 
 
 def test_an_ontology_alone(place: Place) -> None:
@@ -212,6 +252,45 @@ def test_paths_between_two_phrases_say_what_they_were_taken_for(place: Place) ->
     assert place.ask("/query/connect", {"start": 999999, "end": 1}, status=404)["detail"] == "there is no concept 999999"
 
 
+NONSENSE = "zebra crossing"
+CARS = ("car", "engine", "Fuel", "oil")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("resolve", {"phrase": NONSENSE}), ("related", {"concept": NONSENSE}), ("connect", {"start": NONSENSE, "end": "oil"}),
+        ("connect", {"start": "oil", "end": NONSENSE}), ("resolve", {"phrase": '-oil "'}),
+    ],
+)  # fmt: skip
+def test_what_is_like_nothing_is_taken_for_nothing(place: Place, path: str, body: Any) -> None:
+    # Red with the first hit of a search taken for it, however far it is.
+    if path == "resolve" and "oil" in body["phrase"]:  # what a search reads as "without" is read as a word
+        assert place.ask("/query/resolve", body)["label"] == "oil"
+        return
+    problem = place.ask(f"/query/{path}", body, status=404)
+    assert problem["code"] == "KG-262" and problem["detail"].startswith("nothing like")
+    assert all(f"{one['label']} (id {one['id']})" in problem["detail"] for one in problem["suggestions"])
+
+
+def test_a_phrase_is_a_name_first(place: Place) -> None:
+    found = place.ask("/query/resolve", {"phrase": "The Heart’s"})
+    assert (found["label"], found["ontology"], found["score"]) == ("heart", "medicine", 1.0)
+    assert place.ask("/query/resolve", {"phrase": "automobile"})["label"] == "car"
+    assert place.ask("/query/resolve", {"phrase": "heart", "ontology": "cars"}, status=404)["code"] == "KG-262"
+    assert place.ask("/query/resolve", {"phrase": "heart"}, by="driver", status=404)["code"] == "KG-262"
+    assert place.ask("/query/resolve", {"phrase": "heart", "ontology": "nope"}, status=404)["code"] == "KG-261"
+    around = place.ask("/query/related", {"concept": "heart", "hops": 1})
+    assert (around["phrase"], around["score"], around["concept"]["label"]) == ("heart", 1.0, "heart")
+
+
+def test_a_concept_in_one_ontology_alone(place: Place) -> None:
+    heart = place.writer.ids["heart"]
+    assert place.ask(f"/query/concept/{heart}?ontology=medicine")["label"] == "heart"
+    for path, body in ((f"concept/{heart}?ontology=cars", None), ("related", {"concept": heart, "ontology": "cars"})):
+        assert place.ask(f"/query/{path}", body, status=404)["code"] == "KG-261"
+
+
 # -- one concept
 
 
@@ -263,8 +342,8 @@ def test_outside_of_ones_ontologies_nothing_exists(place: Place) -> None:
         ("/query/search", {"query": "heart", "ontology": "medicine"}), ("/graph/export?ontology=medicine", None),
     ):  # fmt: skip
         assert place.ask(path, body, by="driver", status=404)["code"] == "KG-261"
-    resolved = place.ask("/query/connect", {"start": "heart", "end": ids["engine"]}, by="driver")["start"]
-    assert resolved["ontology"] == "cars"
+    problem = place.ask("/query/connect", {"start": "heart", "end": ids["engine"]}, by="driver", status=404)
+    assert problem["code"] == "KG-262" and {one["id"] for one in problem["suggestions"]} <= {ids[one] for one in CARS}
     assert b"heart" not in place.ask("/graph/export", by="driver")
     assert place.ask(f"/query/concept/{ids['car']}", by="driver")["label"] == "car"
 

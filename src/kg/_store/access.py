@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import psycopg
 from psycopg import errors as pg
 
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
@@ -12,6 +13,11 @@ from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 
 def names_no_role(error: Exception) -> bool:
     return isinstance(error, pg.ForeignKeyViolation)
+
+
+def leaves_no_admin(error: Exception) -> str | None:
+    """The words of the database, if it is that."""
+    return error.diag.message_primary if isinstance(error, psycopg.Error) and error.sqlstate == "KG113" else None
 
 
 def _first(found: list[Row]) -> Row | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from kg._store.reading import vector_text
+from kg._store.reading import EF_SEARCH, Ontologies, vector_text
 from kg._store.verb import Row, Verb, nothing, rows, verb
 from kg.parts import Item, Vector
 
@@ -24,3 +24,20 @@ def near_items(collection: str, model: str, vector: Vector, limit: int) -> Verb[
 
 def remove_items(collection: str, ids: Sequence[str]) -> Verb[int]:
     return verb("remove_items", lambda found: int(found[0][0]), collection=collection, ids=list(ids))
+
+
+def item_ontologies(ontologies: Ontologies, collection: str | None) -> Verb[list[int]]:
+    """Those that have documents without a graph, in this collection if one is named."""
+    return verb(
+        "item_ontologies", lambda found: [row[0] for row in found], ontologies=None if ontologies is None else list(ontologies),
+        collection=collection,
+    )  # fmt: skip
+
+
+def search_items(  # noqa: PLR0917 - a question, and where
+    model: str | None, vector: Vector | None, words: str | None, ontologies: Sequence[int], collection: str | None, depth: int
+) -> Verb[list[Row]]:
+    return verb(
+        "search_items", rows, model=model, vector=None if vector is None else vector_text(vector), words=words,
+        ontologies=list(ontologies), collection=collection, depth=depth, ef=EF_SEARCH,
+    )  # fmt: skip

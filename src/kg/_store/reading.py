@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kg._store.verb import Row, Verb, nothing, rows, verb
 from kg.parts import Vector
@@ -128,6 +128,36 @@ def question_seeds(model: str | None, vector: Vector, words: str, ontologies: On
     return verb(
         "question_seeds", rows, model=model, vector=vector_text(vector), words=words, ontologies=_ids(ontologies), depth=depth,
         ef=EF_SEARCH, most=CANDIDATES,
+    )  # fmt: skip
+
+
+def passage_scores(
+    model: str | None, vector: Vector | None, words: str | None, ontologies: Ontologies, depth: int
+) -> Verb[list[Row]]:  # fmt: skip
+    """(near | words, passage, score): `depth` of both."""
+    return verb(
+        "passage_scores", rows, model=model, vector=None if vector is None else vector_text(vector), words=words,
+        ontologies=_ids(ontologies), depth=depth, ef=EF_SEARCH,
+    )  # fmt: skip
+
+
+class Candidate(NamedTuple):
+    """A concept that a phrase may mean. `likeness` is a cosine, `words` what a search by words says; null: it was not found so."""
+
+    id: int
+    ontology: str
+    label: str
+    named: bool
+    likeness: float | None
+    words: float | None
+
+
+def resolve_phrase(
+    forms: Sequence[str], model: str | None, vector: Vector | None, words: str, ontologies: Ontologies, *, depth: int
+) -> Verb[list[Candidate]]:
+    return verb(
+        "resolve_phrase", lambda found: [Candidate._make(row) for row in found], forms=list(forms), model=model,
+        vector=None if vector is None else vector_text(vector), words=words, ontologies=_ids(ontologies), depth=depth, ef=EF_SEARCH,
     )  # fmt: skip
 
 

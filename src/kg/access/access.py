@@ -16,7 +16,7 @@ from kg._store.verb import Verb
 from kg.access import secrets
 from kg.access.caller import Caller, grants
 from kg.access.permissions import check
-from kg.errors import AccessNotFound, InvalidAccess, NotAuthenticated, TooMany, WrongLogin
+from kg.errors import AccessNotFound, InvalidAccess, LastAdministrator, NotAuthenticated, TooMany, WrongLogin
 from lanework import Lanework
 
 T = TypeVar("T")
@@ -64,6 +64,10 @@ class Role:
     description: str
     built_in: bool
     permissions: dict[str, list[str]]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        return [(permission, scope) for permission, scopes in self.permissions.items() for scope in scopes]
 
 
 class Access:
@@ -165,7 +169,11 @@ class Access:
         return _found(row, f"there is no user {user!r}")
 
     async def tokens(self, user: str | None = None) -> list[Token]:
-        return [Token(*row) for row in await self._run(store.list_credentials(user))]
+        """All, or those of one user."""
+        found = [Token(*row) for row in await self._run(store.list_credentials(user))]
+        if user is not None and not found:
+            await self.user(user)
+        return found
 
     async def revoke_token(self, token: int, *, user: str | None = None, by: str) -> None:
         """`user`: only if it is his."""
@@ -186,7 +194,7 @@ class Access:
         if not _NAME.fullmatch(name):
             raise InvalidAccess(f"name: expected letters, digits and . _ @ + -, at most 100, got {name!r}", field="name")
         hashed = None if password is None else await _hashed(password)
-        with _known_roles(roles):
+        with _refusals(roles):
             if await self._run(store.add_user(name, hashed, roles, by=by)) is None:
                 raise InvalidAccess(f"name: there is a user {name!r} already", field="name")
         return await self.user(name)
@@ -195,7 +203,7 @@ class Access:
         self, name: str, *, password: str | None = None, roles: Sequence[str] | None = None, disabled: bool | None = None, by: str
     ) -> User:
         hashed = None if password is None else await _hashed(password)
-        with _known_roles(roles or ()):
+        with _refusals(roles or ()):
             if not await self._run(store.set_user(name, hashed, roles, disabled, by=by)):
                 raise AccessNotFound(f"there is no user {name!r}")
         return await self.user(name)
@@ -206,17 +214,25 @@ class Access:
             for name, description, built_in, granted in await self._run(store.list_roles())
         ]
 
+    async def role(self, name: str) -> Role:
+        for role in await self.roles():
+            if role.name == name:
+                return role
+        raise AccessNotFound(f"there is no role {name!r}; `kg roles` shows them")
+
     async def set_role(self, name: str, description: str | None, granted: Sequence[tuple[str, str]], *, by: str) -> Role:
         if not _ROLE.fullmatch(name):
             raise InvalidAccess(f"name: expected small letters, digits and _, at most 63, got {name!r}", field="name")
         for permission, scope in granted:
             check(permission, scope)
-        await self._run(store.set_role(name, description, granted, by=by))
-        return next(role for role in await self.roles() if role.name == name)
+        with _refusals():
+            await self._run(store.set_role(name, description, granted, by=by))
+        return await self.role(name)
 
     async def remove_role(self, name: str, *, by: str) -> None:
-        if not await self._run(store.remove_role(name, by=by)):
-            raise AccessNotFound(f"there is no role {name!r} that could be removed; built-in ones stay")
+        with _refusals():
+            if not await self._run(store.remove_role(name, by=by)):
+                raise AccessNotFound(f"there is no role {name!r} that could be removed; built-in ones stay")
 
     async def is_empty(self) -> bool:
         """Nobody can log in yet."""
@@ -236,10 +252,13 @@ async def _hashed(password: str) -> str:
 
 
 @contextmanager
-def _known_roles(roles: Sequence[str]) -> Iterator[None]:
+def _refusals(roles: Sequence[str] = ()) -> Iterator[None]:
+    """What only the database can know."""
     try:
         yield
     except Exception as error:
+        if (why := store.leaves_no_admin(error)) is not None:
+            raise LastAdministrator(why) from None
         if not store.names_no_role(error):
             raise
         shown = ", ".join(roles)

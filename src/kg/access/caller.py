@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from kg.access.permissions import SUBMIT_ONE
+
+#: A type of jobs, and the name of an ontology, may have blanks.
+_GRANT = re.compile(r"(.+?) (all|own|ontology:.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ def grants(rows: Iterable[str]) -> dict[str, set[str]]:
     """From rows `permission scope`."""
     found: dict[str, set[str]] = {}
     for row in rows:
-        permission, _, scope = row.rpartition(" ")
-        found.setdefault(permission, set()).add(scope)
+        parts = _GRANT.fullmatch(row)
+        assert parts is not None, row
+        found.setdefault(parts[1], set()).add(parts[2])
     return found

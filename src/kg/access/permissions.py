@@ -35,6 +35,13 @@ PERMISSIONS = {
 SUBMIT_ONE = "jobs:submit:"
 
 
+def told(permission: str) -> str:
+    """What it allows to, in words."""
+    if permission.startswith(SUBMIT_ONE):
+        return f"submit jobs of the type {permission.removeprefix(SUBMIT_ONE)}"
+    return PERMISSIONS.get(permission, "")
+
+
 def check(permission: str, scope: str) -> None:
     if permission not in PERMISSIONS and not (permission.startswith(SUBMIT_ONE) and len(permission) > len(SUBMIT_ONE)):
         known = ", ".join(PERMISSIONS)

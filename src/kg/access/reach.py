@@ -22,8 +22,8 @@ class Reach:
     def covers(self, ontology: str, owner: str) -> bool:
         return self.everything or ontology in self.ontologies or (self.owner is not None and self.owner == owner)
 
-    def may_add_to(self, ontology: str) -> bool:
-        """What is added is the caller's own."""
+    def may_make(self, ontology: str) -> bool:
+        """What he makes is the caller's own."""
         return self.everything or self.owner is not None or ontology in self.ontologies
 
 

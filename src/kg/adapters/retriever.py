@@ -44,12 +44,14 @@ class Server:
     url: str
     token: str
     ontology: str | None = None
+    collection: str | None = None
     mode: PassageMode = "graph"
     timeout: float = 30.0
     options: dict[str, Any] = field(default_factory=dict)
 
     async def find(self, query: str, limit: int) -> list[Retrieved]:
         body = {"query": query, "what": "passages", "mode": self.mode, "ontology": self.ontology, "limit": limit}
+        body |= {"collection": self.collection} if self.collection is not None else {}
         headers = {"Authorization": f"Bearer {self.token}"}
         try:
             async with httpx2.AsyncClient(timeout=self.timeout, **self.options) as client:
@@ -62,7 +64,7 @@ class Server:
 
 
 def _retrieved(one: dict[str, Any]) -> Retrieved:
-    kept = ("id", "ontology", "document_id", "document", "title", "source_id", "start", "end")
+    kept = ("id", "ontology", "document_id", "document", "title", "source_id", "start", "end", "collection")
     return Retrieved(one["text"], one["score"], {name: one[name] for name in kept})
 
 

@@ -76,7 +76,7 @@ class DocumentRoutes:
         answered as it is, with 200. `estimate` only tells what it would cost. The same Idempotency-Key with the same request gets
         the same answer."""
         came = await incoming.read(request)
-        if not Reach.of(who, WRITE).may_add_to(came.wish.ontology):
+        if not Reach.of(who, WRITE).may_make(came.wish.ontology):
             raise Forbidden(f"{WRITE} for the ontology {came.wish.ontology!r}")
         if idempotency_key is None:
             return _answer(*await self._take(who, came))

@@ -48,7 +48,7 @@ class OntologyRoutes:
 
     async def create(self, who: Who, ontology: NewOntology) -> Ontology:
         """An empty one; a document that names an unknown ontology makes it, too."""
-        if not Reach.of(who, WRITE).may_add_to(ontology.name):
+        if not Reach.of(who, WRITE).may_make(ontology.name):
             raise Forbidden(f"{WRITE} for the ontology {ontology.name!r}")
         return await self.ontologies.create(ontology.name, ontology.description, by=who.name)
 

@@ -16,6 +16,7 @@ from kg.graph.exporting import FORMS, Format
 from kg.graph.neighbourhood import MOST_HOPS, MOST_NODES, MOST_SECONDS, Budget, Neighbourhood, Wanted, Way
 from kg.graph.paths import MOST_HOPS as MOST_STEPS
 from kg.graph.paths import MOST_PATHS
+from kg.graph.phrases import Resolved
 from kg.graph.reader import Connection, Hits, Passages, Reader
 from kg.graph.searching import LONGEST, MOST, PassageMode
 from kg.graph.sight import Sight
@@ -25,6 +26,7 @@ from lanework.api.fields import Body, Id
 
 Phrase = Annotated[str, Field(min_length=1, max_length=LONGEST)]
 Ontology = Annotated[str, Field(min_length=1, max_length=100)]
+One = Annotated[str | None, Parameter(min_length=1, max_length=100, description="one alone")]
 Types = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(min_length=1, max_length=50)]
 Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 
@@ -32,25 +34,36 @@ Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
 class SearchQuery(Body):
     """By meaning (`semantic`), by words (`text`), or both (`hybrid`); for concepts, or for passages of documents. Passages also by
     what the `graph` leads to: for questions whose answer is in more than one of them. Unless said, concepts are found by `hybrid`
-    and passages by `graph`."""
+    and passages by `graph`. Passages of documents that were ingested without a graph stand among the others, with their
+    `collection`; if one is asked for, they come alone."""
 
     query: Phrase
     mode: PassageMode | None = None
     what: Literal["concepts", "passages"] = "concepts"
     ontology: Ontology | None = None
+    collection: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST)] = 10
 
 
 class RelatedQuery(Body):
-    """`nodes` and `seconds` are the budget; an answer that used it up says so."""
+    """`concept` is an id, or a phrase; the answer says which concept that came to. `nodes` and `seconds` are the budget; an
+    answer that used it up says so."""
 
-    concept: Id
+    concept: Id | Phrase
     hops: Annotated[int, Field(ge=1, le=MOST_HOPS)] = 2
     nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] = 100
     seconds: Seconds = 2.0
     tier: Tier | None = None
     types: Types | None = None
     direction: Way = "both"
+    ontology: Ontology | None = None
+
+
+class PhraseQuery(Body):
+    """Words that a person has for a concept."""
+
+    phrase: Phrase
+    ontology: Ontology | None = None
 
 
 class ConnectQuery(Body):
@@ -73,6 +86,7 @@ class Query:
     def add_to(self, routes: Routes) -> None:
         add = routes.add
         add("POST", "/query/search", self.search, needs="graph:read", tags=["graph"])
+        add("POST", "/query/resolve", self.resolve, needs="graph:read", tags=["graph"])
         add("POST", "/query/related", self.related, needs="graph:read", tags=["graph"])
         add("POST", "/query/connect", self.connect, needs="graph:read", tags=["graph"])
         add("GET", "/query/concept/{concept_id}", self.concept, needs="graph:read", tags=["graph"])
@@ -85,15 +99,24 @@ class Query:
         """Concepts with a sample of their evidence, or passages, the best first."""
         more: dict[str, Any] = {"ontology": asked.ontology, "limit": asked.limit, "sight": sight(who)}
         if asked.what == "passages":
-            return await self.reader.passages(asked.query, mode=asked.mode or "graph", **more)
+            return await self.reader.passages(asked.query, mode=asked.mode or "graph", collection=asked.collection, **more)
+        if asked.collection is not None:
+            raise InvalidQuery("collection: concepts are of a graph; ask for passages (`what`)", field="collection")
         if asked.mode == "graph":
             raise InvalidQuery("mode: graph is for passages; for concepts there are semantic, text and hybrid", field="mode")
         return await self.reader.search(asked.query, mode=asked.mode or "hybrid", **more)
 
+    async def resolve(self, who: Who, asked: PhraseQuery) -> Resolved:
+        """The concept that a phrase means: one that is called so, else the nearest. Nothing like it: 404 (KG-262) with
+        `suggestions`."""
+        return await self.reader.resolve(asked.phrase, ontology=asked.ontology, sight=sight(who))
+
     async def related(self, who: Who, asked: RelatedQuery) -> Neighbourhood:
         """What is around a concept, within a budget; the surest first."""
         budget, wanted = Budget(asked.nodes, asked.seconds), _wanted(asked, asked.direction)
-        return await self.reader.related(asked.concept, hops=asked.hops, budget=budget, wanted=wanted, sight=sight(who))
+        return await self.reader.related(
+            asked.concept, hops=asked.hops, budget=budget, wanted=wanted, ontology=asked.ontology, sight=sight(who)
+        )
 
     async def connect(self, who: Who, asked: ConnectQuery) -> Connection:
         """Paths between two concepts, the shortest first, each step with its evidence."""
@@ -103,15 +126,13 @@ class Query:
         )  # fmt: skip
 
     async def concept(
-        self, who: Who, concept_id: Id, limit: Annotated[int, Parameter(ge=1, le=MOST_FACTS, description="of each list")] = 20
-    ) -> ConceptPage:
+        self, who: Who, concept_id: Id, limit: Annotated[int, Parameter(ge=1, le=MOST_FACTS, description="of each list")] = 20,
+        ontology: One = None,
+    ) -> ConceptPage:  # fmt: skip
         """All about a concept: facts with their quotes and places, other names, relations. A merged one is found by its old id."""
-        return await self.reader.concept(concept_id, limit=limit, sight=sight(who))
+        return await self.reader.concept(concept_id, limit=limit, ontology=ontology, sight=sight(who))
 
-    async def export(
-        self, who: Who, format: Format = "graphml",
-        ontology: Annotated[str | None, Parameter(min_length=1, max_length=100, description="one alone")] = None,
-    ) -> StreamingResponse:  # fmt: skip
+    async def export(self, who: Who, format: Format = "graphml", ontology: One = None) -> StreamingResponse:
         """The graph as a file: GraphML, JSON-LD, CSV (two files in a zip) or Cypher."""
         pieces = await self.reader.export(format, ontology=ontology, sight=sight(who))
         form = FORMS[format]

@@ -1,4 +1,4 @@
-"""Users and roles, for administrators. Nobody can give what he does not have."""
+"""Users and roles, for administrators. Nobody can give what he does not have, nor take it away."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ class Users:
         return await self.access.add_user(user.name, user.password, user.roles, by=who.name)
 
     async def change(self, who: Who, name: str, change: UserChange) -> User:
-        """A new password, or being disabled, ends the user's logins; being disabled ends his tokens too."""
+        """A new password, or being disabled, ends the user's logins; being disabled ends his tokens too. The last administrator
+        stays one (409)."""
         await self._has_all_of(who, {*(change.roles or ()), *(await self.access.user(name)).roles})
         return await self.access.set_user(name, password=change.password, roles=change.roles, disabled=change.disabled, by=who.name)
 
@@ -79,27 +80,20 @@ class Users:
         return await self.access.roles()
 
     async def set_role(self, who: Who, name: str, grants: Grants) -> Role:
-        """Adds a role, or says anew what it allows."""
+        """Adds a role, or says anew what it allows. Somebody must be left who may manage users and roles (409)."""
         pairs = [(permission, scope) for permission, scopes in grants.permissions.items() for scope in scopes]
+        await self._has_all_of(who, [name])
         _has_all(who, pairs)
         return await self.access.set_role(name, grants.description, pairs, by=who.name)
 
     async def remove_role(self, who: Who, name: str) -> None:
-        """Built-in roles stay."""
+        """Built-in roles stay. Whoever had it keeps his others."""
+        await self._has_all_of(who, [name])
         await self.access.remove_role(name, by=who.name)
 
     async def _has_all_of(self, who: object, roles: Iterable[str]) -> None:
         known = {role.name: role for role in await self.access.roles()}
-        _has_all(
-            who,
-            [
-                (permission, scope)
-                for name in roles
-                if name in known
-                for permission, scopes in known[name].permissions.items()
-                for scope in scopes
-            ],
-        )
+        _has_all(who, [pair for name in roles if name in known for pair in known[name].pairs])
 
 
 def _has_all(who: object, pairs: Iterable[tuple[str, str]]) -> None:

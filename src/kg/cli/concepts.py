@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
+import argparse
+from typing import Any
+
 from kg.cli.remote import ask
-from kg.errors import AccessNotFound
 from lanework.cli.output import say
 from lanework.cli.text import safe
 
 
-def concept_id(text: str) -> int:
+def add_concept(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("concept", nargs="+", help="its id, or words that find it")
+    add_ontology(parser)
+
+
+def add_ontology(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
+
+
+def concept_id(options: argparse.Namespace) -> int:
     """Says which one words were taken for."""
-    if text.isdecimal():
-        return int(text)
-    found = ask("POST", "/query/search", json={"query": text, "limit": 1})["concepts"]
-    if not found:
-        raise AccessNotFound(f"no concept is found by {text!r}")
-    say(safe(f"{text!r} is taken for {found[0]['id']} ({found[0]['label']}, {found[0]['ontology']})"))
-    return int(found[0]["id"])
+    named = named_by(" ".join(options.concept))
+    if isinstance(named, int):
+        return named
+    found = ask("POST", "/query/resolve", json={"phrase": named, "ontology": options.ontology})
+    tell_taken(found)
+    return int(found["id"])
 
 
-def end_of(text: str) -> int | str:
-    return int(text) if text.isdecimal() else text
+def named_by(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+def tell_taken(found: Any) -> None:
+    """A concept that was found by a phrase."""
+    if found["phrase"] is not None:
+        say(safe(f"{found['phrase']!r} is taken for {found['id']} ({found['label']}, {found['ontology']})"))

@@ -16,7 +16,7 @@ from kg.access.reach import EVERYTHING, Reach
 from kg.documents.document import FINAL, Accepted, Document, New, shown_name
 from kg.documents.intake import Intake, state_of
 from kg.documents.submitting import Ingestion, pass_on, submit
-from kg.errors import DocumentNotFound, NotRetryable
+from kg.errors import DocumentNotFound, NotRetryable, OntologyNotFound
 from kg.ingest.pipeline import Pipeline, Sniff
 from kg.ingest.reading import pieces
 from kg.jobs.ingestion import cost
@@ -62,7 +62,7 @@ class Documents:
         self, reach: Reach = EVERYTHING, *, ontology: str | None = None, status: Sequence[str] | None = None,
         owner: str | None = None, name: str | None = None, before: int | None = None, limit: int = 100,
     ) -> list[Document]:  # fmt: skip
-        """Newest first; the last id of a page is the `before` of the next."""
+        """Newest first; the last id of a page is the `before` of the next. An ontology that is not there is not an empty one."""
         found = await self._work._arun(
             store.list_documents(
                 ontology=ontology,
@@ -76,7 +76,14 @@ class Documents:
                 ontologies=sorted(reach.ontologies),
             )
         )
+        if ontology is not None and not found:
+            await self._must_be(ontology, reach)
         return [Document(*row) for row in found]
+
+    async def _must_be(self, ontology: str, reach: Reach) -> None:
+        verb = store.list_ontologies(ontology, all=reach.everything, names=sorted(reach.ontologies), owner=reach.owner)
+        if not await self._work._arun(verb):
+            raise OntologyNotFound(f"there is no ontology {ontology!r}")
 
     async def show(self, id: int, reach: Reach = EVERYTHING) -> Document:
         found = await self._work._arun(
@@ -131,8 +138,10 @@ class Documents:
                 raise NotRetryable(
                     f"document {id} is {document.processing_status}; what is partial, failed or cancelled can be run again"
                 )
-            # what a job has stored is not done again; but an address that gave nothing is asked again
-            ended = held.job is not None and not held.awaits_fetch and await tx.run(store.job_has_ended(held.job))
+            # what a job has stored is not done again; but an address that gave nothing is asked again, and what could not be read
+            # is read again: somebody may have raised a limit
+            worth = held.job is not None and not held.awaits_fetch and document.chunks > 0
+            ended = worth and held.job is not None and await tx.run(store.job_has_ended(held.job))
             await tx.run(store.reopen_document(id))
             await submit(tx, self._ingestion, id, held.version, held.owner, continues=held.job if ended else None)
 

@@ -15,7 +15,7 @@ from kg.access.reach import Reach
 from kg.documents.document import FINAL, Document, New, checked_key, shown_name
 from kg.documents.fetching import name_of, parse_url
 from kg.documents.submitting import Ingestion, pass_on, submit
-from kg.errors import OntologyFrozen, SameContent, TooLarge, Unreadable, Unsupported
+from kg.errors import OntologyFrozen, OntologyNotFound, SameContent, TooLarge, Unreadable, Unsupported
 from kg.ingest.pipeline import Sniff
 from kg.ontologies.ontologies import hold
 from lanework import Lanework
@@ -32,6 +32,10 @@ class Intake:
 
         async def act(tx: Transaction) -> tuple[int, bool]:
             ontology = await hold(tx, new.ontology, by=new.owner)
+            if not reach.covers(
+                new.ontology, ontology.created_by
+            ):  # a graph is all of its documents: whose it is says who adds to it
+                raise OntologyNotFound(f"there is no ontology {new.ontology!r} that you may add to; it is somebody else's")
             if ontology.state == "frozen":
                 raise OntologyFrozen(f"the ontology {new.ontology!r} is frozen: it takes no documents")
             return await put(tx, ontology.id, new, reach)

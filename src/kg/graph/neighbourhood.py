@@ -70,12 +70,15 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """`partial` says why there may be more: the time was up, or the budget of concepts was used."""
+    """`partial` says why there may be more: the time was up, or the budget of concepts was used. `phrase` is what the concept was
+    found by, `score` how near it is."""
 
     concept: Node
     nodes: list[Node]
     edges: list[Edge]
     partial: Literal["time", "nodes"] | None
+    phrase: str | None = None
+    score: float | None = None
 
 
 @dataclass

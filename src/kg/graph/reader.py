@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kg._store import reading as store
+from kg.collections.searching import Pieces
 from kg.errors import GraphNotFound, InvalidQuery
 from kg.graph.concept import MOST as MOST_FACTS
 from kg.graph.concept import ConceptPage, concept
@@ -13,6 +14,7 @@ from kg.graph.exporting import Format, export
 from kg.graph.grounding import Stances
 from kg.graph.neighbourhood import Budget, Neighbourhood, Wanted, neighbourhood
 from kg.graph.paths import Path, paths
+from kg.graph.phrases import LIKE, Phrases, Resolved
 from kg.graph.questions import Questions, Walk
 from kg.graph.searching import Hit, Mode, Passage, PassageMode, Searching, checked
 from kg.graph.sight import EVERYTHING, Sight
@@ -35,17 +37,6 @@ class Passages:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
-    """The concept that an end of a path is; `phrase` is what it was found by, with this score."""
-
-    id: int
-    ontology: str
-    label: str
-    phrase: str | None = None
-    score: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Connection:
     start: Resolved
     end: Resolved
@@ -55,12 +46,15 @@ class Connection:
 
 
 class Reader:
-    """`embed` makes vectors of queries; without one, searches are by words alone. `walk` is how the graph helps with questions."""
+    """`embed` makes vectors of queries; without one, searches are by words alone. `walk` is how the graph helps with questions.
+    `like`: the cosine from which a phrase is taken for a concept that is not called so."""
 
-    def __init__(self, work: Lanework, embed: Embed | None = None, walk: Walk | None = None) -> None:
+    def __init__(self, work: Lanework, embed: Embed | None = None, walk: Walk | None = None, *, like: float = LIKE) -> None:
         self._run = work._arun
         self._model = None if embed is None else embed.name
         self._searching = Searching(self._run, embed)
+        self._pieces = Pieces(self._run)
+        self._phrases = Phrases(self._run, self._searching, like)
         self._stances = Stances(self._run, embed)
         self._questions = None if walk is None else Questions(self._run, walk)
 
@@ -72,30 +66,46 @@ class Reader:
         return Hits(asked.mode, await self._searching.concepts(asked, await sight.within(self._run, ontology), limit))
 
     async def passages(
-        self, query: str, *, mode: PassageMode = "graph", ontology: str | None = None, limit: int = 10, sight: Sight = EVERYTHING
-    ) -> Passages:
+        self, query: str, *, mode: PassageMode = "graph", ontology: str | None = None, collection: str | None = None,
+        limit: int = 10, sight: Sight = EVERYTHING,
+    ) -> Passages:  # fmt: skip
         """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage. Without
-        an embedding model it is `text`."""
+        an embedding model it is `text`. Documents without a graph are found too; `collection`: those of one, and nothing else."""
         asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
         ontologies = await sight.within(self._run, ontology)
+        if collection is not None:
+            pieces = await self._pieces.alone(asked, ontologies, collection, checked(limit))
+            if pieces is None:
+                raise GraphNotFound(f"there is no collection {collection!r}")
+            return Passages(asked.mode, pieces)
+        told: PassageMode = asked.mode
         if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:
-            return Passages("graph", await self._questions.passages(asked, ontologies, checked(limit)))
-        return Passages(asked.mode, await self._searching.passages(asked, ontologies, limit))
+            told, found = "graph", await self._questions.passages(asked, ontologies, checked(limit))
+        else:
+            found = await self._searching.passages(asked, ontologies, limit)
+        return Passages(told, await self._pieces.among(found, asked, ontologies, limit))
+
+    async def resolve(self, phrase: str, *, ontology: str | None = None, sight: Sight = EVERYTHING) -> Resolved:
+        """The concept that a phrase means; `NothingLike` if there is none."""
+        return await self._phrases.resolve(phrase, await sight.within(self._run, ontology))
 
     async def related(
-        self, concept: int, *, hops: int = 2, budget: Budget | None = None, wanted: Wanted | None = None, sight: Sight = EVERYTHING
-    ) -> Neighbourhood:
-        ontologies = await sight.within(self._run)
-        start = await self._existing(concept, ontologies)
-        return await neighbourhood(
+        self, concept: int | str, *, hops: int = 2, budget: Budget | None = None, wanted: Wanted | None = None,
+        ontology: str | None = None, sight: Sight = EVERYTHING,
+    ) -> Neighbourhood:  # fmt: skip
+        """Of an id, or of what a phrase means."""
+        ontologies = await sight.within(self._run, ontology)
+        start = await self._resolved(concept, ontologies)
+        found = await neighbourhood(
             self._run, start.id, hops=hops, budget=budget or Budget(), wanted=wanted or Wanted(), ontologies=ontologies
         )
+        return replace(found, phrase=start.phrase, score=start.score)
 
     async def connect(
         self, start: int | str, end: int | str, *, k: int = 3, max_hops: int = 4, seconds: float = 5.0,
         wanted: Wanted | None = None, ontology: str | None = None, sight: Sight = EVERYTHING,
     ) -> Connection:  # fmt: skip
-        """Ends are ids, or phrases: then the first concept that a search finds."""
+        """Ends are ids, or phrases."""
         ontologies = await sight.within(self._run, ontology)
         ends = [await self._resolved(end, ontologies) for end in (start, end)]
         found = await paths(
@@ -103,13 +113,15 @@ class Reader:
         )
         return Connection(ends[0], ends[1], found.paths, found.bounded, found.late)
 
-    async def concept(self, id: int, *, limit: int = 20, sight: Sight = EVERYTHING) -> ConceptPage:
+    async def concept(
+        self, id: int, *, limit: int = 20, ontology: str | None = None, sight: Sight = EVERYTHING
+    ) -> ConceptPage:  # fmt: skip
         if not 1 <= limit <= MOST_FACTS:
             raise InvalidQuery(f"limit: expected 1 to {MOST_FACTS}, got {limit}", field="limit")
         await self._stances.ensure()
-        found = await concept(self._run, id, self._model, limit, await sight.within(self._run))
+        found = await concept(self._run, id, self._model, limit, await sight.within(self._run, ontology))
         if found is None:
-            raise GraphNotFound(f"there is no concept {id}")
+            raise GraphNotFound(_no_concept(id, ontology))
         return found
 
     async def export(self, format: Format, *, ontology: str | None = None, sight: Sight = EVERYTHING) -> AsyncIterator[bytes]:
@@ -127,8 +139,8 @@ class Reader:
     async def _resolved(self, end: int | str, ontologies: list[int] | None) -> Resolved:
         if isinstance(end, int):
             return await self._existing(end, ontologies)
-        asked = await self._searching.asked(end, "hybrid")
-        found = await self._searching.concepts(asked, ontologies, 1)
-        if not found:
-            raise GraphNotFound(f"no concept is found by {end!r}")
-        return Resolved(found[0].id, found[0].ontology, found[0].label, end, found[0].score)
+        return await self._phrases.resolve(end, ontologies)
+
+
+def _no_concept(id: int, ontology: str | None) -> str:
+    return f"there is no concept {id}" + ("" if ontology is None else f" in the ontology {ontology!r}")

@@ -43,7 +43,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document's text, from `start` to `end`."""
+    """A piece of a document's text, from `start` to `end`. `collection`: its document was ingested without a graph, into this."""
 
     id: int
     ontology: str
@@ -55,6 +55,7 @@ class Passage:
     end: int
     text: str
     score: float
+    collection: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

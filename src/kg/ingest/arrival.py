@@ -18,7 +18,7 @@ from kg.documents.submitting import Ingestion, pass_on
 from kg.errors import KgError
 from kg.ingest.pipeline import Fetch, Page
 from kg.ingest.reading import Subject, Superseded, stage
-from kg.ingest.refusal import Refusal
+from kg.ingest.refusal import Refusal, asked_again
 from lanework import Context
 from lanework.retries import FINAL_CLASSES, PARKED_CLASSES, classify
 
@@ -39,7 +39,10 @@ class Arriving:
         self._status, self._tries = status, tries
 
     async def arrive(self) -> Arrival:
-        return await self._ctx.astep("fetch", _once, self._arrive)
+        found = await self._ctx.astep("fetch", _once, self._arrive)
+        if found.error and asked_again(self._ctx, self._status):
+            found = await self._ctx.astep(f"fetch {self._ctx.attempt}", _once, self._arrive)
+        return found
 
     async def _arrive(self) -> Arrival:
         await stage(self._ctx, self._subject, self._status, "fetch")

@@ -14,7 +14,7 @@ from kg._store import ingestion as store
 from kg._store.transaction import Block, fenced
 from kg.errors import KgError
 from kg.ingest.pipeline import Pipeline
-from kg.ingest.refusal import Refusal
+from kg.ingest.refusal import Refusal, asked_again
 from kg.parts import Chunk, Chunker, Parsed
 from lanework import Context, Lanework
 from lanework.retries import classify
@@ -74,11 +74,14 @@ class Reader:
 
     async def read(self) -> tuple[Reading, list[Piece]]:
         """Step `parse`, step `chunk`."""
-        reading = await self._ctx.astep("parse", _once, self._parse)
+        reading, which = await self._ctx.astep("parse", _once, self._parse), ""
+        if reading.error and asked_again(self._ctx, self._status):
+            which = f" {self._ctx.attempt}"
+            reading = await self._ctx.astep(f"parse{which}", _once, self._parse)
         if reading.error:
             return reading, []
         text = (await self._blob(bytes.fromhex(reading.text_hash))).decode()
-        places = await self._ctx.astep("chunk", _places, self._pipeline.chunker, text)
+        places = await self._ctx.astep(f"chunk{which}", _places, self._pipeline.chunker, text)
         chunks = [Chunk(n, start, own, end, text[start:end]) for n, (start, own, end) in enumerate(places)]
         return reading, pieces(chunks)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kg.errors import KgError
-from lanework import Fail
+from lanework import Context, Fail
 
 
 class Refusal(KgError):
@@ -18,6 +18,11 @@ class Refusal(KgError):
     @staticmethod
     def told(error: KgError) -> str:
         return f"{error.code}: {error}"
+
+
+def asked_again(ctx: Context, status: str) -> bool:
+    """Is this a run after one that ended with what was stored? Whoever redrives a job has mended something: an address, a limit."""
+    return status == "processing" and ctx.attempt > 1
 
 
 def failed(told: str, error_class: str = "invalid_input") -> Fail:

@@ -38,6 +38,7 @@ class Ontology:
 class Held(NamedTuple):
     id: int
     state: State
+    created_by: str
 
 
 def checked_name(name: str) -> str:
@@ -55,7 +56,7 @@ async def hold(tx: Transaction, name: str, *, by: str) -> Held:
     while True:
         found = await tx.run(store.hold_ontology(name)) or await tx.run(store.create_ontology(name, "", by=by))
         if found is not None:  # else somebody has made it in this moment
-            return Held(found[0], found[1])
+            return Held(*found[:3])
 
 
 class Ontologies:

@@ -15,6 +15,7 @@ from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from lanework._store.committed import Committed
 from lanework.errors import (
     BY_CODE,
     DatabaseUnavailable,
@@ -78,7 +79,9 @@ def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:
             try:
                 # not `conn.execute`: a caller's connection makes cursors and rows to its own taste
                 cursor = psycopg.Cursor(conn, row_factory=tuple_row)
-                told = origin.get() if not verb.commits else ""
+                if verb.commits:
+                    return _run_committing(cursor, verb)
+                told = origin.get()
                 with conn.transaction() if told else nullcontext():
                     if told:
                         cursor.execute(_ORIGIN, {"origin": told})
@@ -95,7 +98,9 @@ async def arun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> T:
         with translated():
             try:
                 cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
-                told = origin.get() if not verb.commits else ""
+                if verb.commits:
+                    return await _arun_committing(cursor, verb)
+                told = origin.get()
                 async with conn.transaction() if told else nullcontext():
                     if told:
                         await cursor.execute(_ORIGIN, {"origin": told})
@@ -118,6 +123,20 @@ async def arun_all(conn: psycopg.AsyncConnection[Any], verbs: Sequence[Verb[Any]
                 cursors.append(psycopg.AsyncCursor(conn, row_factory=tuple_row))
                 await cursors[-1].execute(verb.sql, verb.params, binary=verb.binary)
     return [verb.decode(await cursor.fetchall() if _has_rows(cursor) else []) for verb, cursor in zip(verbs, cursors, strict=True)]
+
+
+def _run_committing(cursor: psycopg.Cursor[Any], verb: Verb[T]) -> T:
+    with Committed(cursor.connection) as committed:
+        cursor.execute(verb.sql, verb.params)
+        return verb.decode(cursor.fetchall())
+    return verb.decode(committed.rows)
+
+
+async def _arun_committing(cursor: psycopg.AsyncCursor[Any], verb: Verb[T]) -> T:
+    with Committed(cursor.connection) as committed:
+        await cursor.execute(verb.sql, verb.params)
+        return verb.decode(await cursor.fetchall())
+    return verb.decode(committed.rows)
 
 
 def _has_rows(cursor: psycopg.Cursor[Any] | psycopg.AsyncCursor[Any]) -> bool:

@@ -9,7 +9,7 @@ install(api)                      # errors as RFC 9457 problems; refuses to star
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fastapi import APIRouter, FastAPI
 
@@ -53,10 +53,11 @@ __all__ = [
 BODY_LIMIT = 1_048_576
 
 
-def make_router(app: Lanework, *, gate: Gate) -> APIRouter:
-    """Jobs, workers, lanes, events and health of one application. `gate` says who is asking; `open_gate` asks nobody."""
+def make_router(app: Lanework, *, gate: Gate, topics: Sequence[str] = ()) -> APIRouter:
+    """Jobs, workers, lanes, events and health of one application. `gate` says who is asking; `open_gate` asks nobody. `topics` of
+    your own events (`lanework.tell`) can be followed beside the engine's."""
     jobs = Jobs(app)
-    live = Live(app, jobs, gate)
+    live = Live(app, jobs, gate, topics)
     routes = Routes(gate, lifespan=live.lifespan)
     parts = (
         Operations(app), jobs, live, Deciding(app, jobs), Workers(app), Crew(app), DeadLetters(app), Schedules(app),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated, Any, Protocol
 
@@ -19,8 +19,8 @@ from lanework.api.jobs import JobId, Jobs
 from lanework.api.sources import Everything, OneJob
 from lanework.api.streams import Stream, Streams
 from lanework.client import Lanework
-from lanework.errors import DatabaseUnavailable
-from lanework.events import position
+from lanework.errors import DatabaseUnavailable, InvalidFilter
+from lanework.events import TOPICS, position
 
 logger = logging.getLogger("lanework")
 #: How often the callers of open streams are looked at again.
@@ -43,8 +43,10 @@ class JobEvent(BaseModel):
 
 
 class Live:
-    def __init__(self, app: Lanework, jobs: Jobs, gate: Gate) -> None:
-        self.app, self.jobs, self.gate = app, jobs, gate
+    """`topics`: those of the application's own that can be followed."""
+
+    def __init__(self, app: Lanework, jobs: Jobs, gate: Gate, topics: Sequence[str] = ()) -> None:
+        self.app, self.jobs, self.gate, self.topics = app, jobs, gate, (*TOPICS, *topics)
         self.streams, self.feed = Streams(), Feed(app)
 
     def add_to(self, routes: Routes) -> None:
@@ -66,6 +68,8 @@ class Live:
 
     async def all(self, who: Who, topic: Annotated[list[str] | None, Query()] = None, last_event_id: LastEventId = None) -> Stream:
         """Everything that happens; for who may see only what is his own, what happens to his jobs."""
+        if unknown := [one for one in topic or () if one not in self.topics]:
+            raise InvalidFilter(f"topic: there is no {unknown[0][:100]!r}; there are {', '.join(self.topics)}", field="topic")
         owner = None if who.scope("events:read") == "all" else who.name
         source = Everything(self.app, self.feed, last_event_id or None, topic, owner)
         await source.begin()

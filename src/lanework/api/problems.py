@@ -44,8 +44,8 @@ async def ours(request: Request, error: Exception) -> JSONResponse:
         headers["Retry-After"] = str(math.ceil(getattr(error, "retry_after", None) or RETRY_AFTER))
     if error.http_status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    field = getattr(error, "field", "")
-    more = {"field": field} if field else {}
+    # what an error knows beside its words
+    more = {name: value for name in ("field", "suggestions") if (value := getattr(error, name, None))}
     return problem(error.http_status, str(error), code=error.code, headers=headers, **more)
 
 

@@ -27,7 +27,7 @@ async def bare(job_id: int) -> dict[str, Any]:
 
 def make_api() -> FastAPI:
     api = FastAPI(openapi_url=None)
-    api.include_router(make_router(work, gate=open_gate))
+    api.include_router(make_router(work, gate=open_gate, topics=["bench"]))
     routes = Routes(open_gate)
     routes.add("GET", "/bare/{job_id}", bare, needs=None, because="for comparison")
     api.include_router(routes.router)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kg.cli.concepts import end_of
+from kg.cli.concepts import add_ontology, named_by, tell_taken
 from kg.cli.evidence import quoted
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, say, show, write
@@ -20,12 +20,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-k", type=int, default=3, metavar="N", help="most paths (default: 3)")
     parser.add_argument("--hops", type=int, default=4, metavar="N", help="longest path (default: 4)")
     parser.add_argument("--precise", action="store_true", help="without relations of the weak tier")
-    parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
+    add_ontology(parser)
     add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    body = {"start": end_of(options.start), "end": end_of(options.end), "k": options.k, "max_hops": options.hops}
+    body = {"start": named_by(options.start), "end": named_by(options.end), "k": options.k, "max_hops": options.hops}
     more = {"tier": "precise" if options.precise else None, "ontology": options.ontology}
     found = ask("POST", "/query/connect", json=body | more)
     if options.output == "table":
@@ -39,8 +39,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _tell(found: Any, hops: int) -> None:
     for end in (found["start"], found["end"]):
-        if end["phrase"] is not None:
-            say(safe(f"{end['phrase']!r} is taken for {end['id']} ({end['label']}, {end['ontology']})"))
+        tell_taken(end)
     for number, path in enumerate(found["paths"]):
         write(*([""] if number else []), *_path(path))
     if not found["paths"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kg.cli.concepts import concept_id
+from kg.cli.concepts import add_concept, concept_id
 from kg.cli.remote import ask
 from lanework.cli.options import names
 from lanework.cli.output import Column, add_output, say, show
@@ -21,7 +21,7 @@ WHY = {"nodes": "there is more: raise --nodes", "time": "the time was up before 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("concept", nargs="+", help="its id, or words that find it")
+    add_concept(parser)
     parser.add_argument("--hops", type=int, default=1, metavar="N", help="(default: 1)")
     parser.add_argument("--nodes", type=int, default=50, metavar="N", help="most concepts (default: 50)")
     parser.add_argument("--seconds", type=float, default=5.0, metavar="S", help="most time (default: 5)")
@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     body = {
-        "concept": concept_id(" ".join(options.concept)), "hops": options.hops, "nodes": options.nodes, "seconds": options.seconds,
+        "concept": concept_id(options), "ontology": options.ontology, "hops": options.hops, "nodes": options.nodes,
+        "seconds": options.seconds,
         "direction": options.direction, "tier": "precise" if options.precise else None,
         "types": [one.upper() for one in options.types] if options.types else None,
     }  # fmt: skip

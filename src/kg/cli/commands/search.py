@@ -29,19 +29,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--ontology", metavar="NAME", help="in one ontology alone")
     parser.add_argument("--passages", action="store_true", help="passages of documents instead of concepts")
+    parser.add_argument("--collection", metavar="NAME", help="passages of documents without a graph, of this collection alone")
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="(default: 10)")
     add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    what = "passages" if options.passages else "concepts"
-    asked = {"mode": options.mode, "ontology": options.ontology}
+    passages = options.passages or options.collection is not None
+    what = "passages" if passages else "concepts"
+    asked = {"mode": options.mode, "ontology": options.ontology, "collection": options.collection}
     body = {"query": " ".join(options.query), "what": what, "limit": options.limit} | {
         key: one for key, one in asked.items() if one
     }
     found = ask("POST", "/query/search", json=body)[what]
     if options.output == "table" and found:
-        write(*(_passages(found) if options.passages else _concepts(found)))
+        write(*(_passages(found) if passages else _concepts(found)))
     else:
         show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none="nothing was found; try other words")
     return 0
@@ -59,7 +61,8 @@ def _concepts(found: list[Any]) -> list[str]:
 def _passages(found: list[Any]) -> list[str]:
     told: list[str] = []
     for one in found:
-        more = f"  ({safe(one['ontology'])}, {one['score']:.3f})"
+        where = one["ontology"] if one["collection"] is None else f"{one['ontology']}, no graph: {one['collection']}"
+        more = f"  ({clip(safe(where), columns() // 2)}, {one['score']:.3f})"
         head = paint(clip(place(one), columns() - width(more)), "bold") + more
         told += ([""] if told else []) + [head, *paragraphs(one["text"], "  ")]
     return told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from kg.cli.concepts import concept_id
+from kg.cli.concepts import add_concept, concept_id
 from kg.cli.evidence import number, quoted, wrapped
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, show, write
@@ -15,13 +15,14 @@ COLUMNS: list[Column[Any]] = []
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("concept", nargs="+", help="its id, or words that find it")
+    add_concept(parser)
     parser.add_argument("--limit", type=int, default=10, metavar="N", help="most facts and relations (default: 10)")
     add_output(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    found = ask("GET", f"/query/concept/{concept_id(' '.join(options.concept))}", params={"limit": options.limit})
+    asked = {"limit": options.limit} | ({"ontology": options.ontology} if options.ontology else {})
+    found = ask("GET", f"/query/concept/{concept_id(options)}", params=asked)
     if options.output == "table":
         write(*_page(found))
     else:

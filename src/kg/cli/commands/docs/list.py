@@ -9,6 +9,7 @@ from kg.cli.documents import COLUMNS
 from kg.cli.remote import ask
 from lanework.cli.options import names, positive
 from lanework.cli.output import add_output, say, show
+from lanework.cli.text import safe
 
 _PAGE = 500
 
@@ -23,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     found, more = _found(options)
-    show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none="there are no documents")
+    show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none=_none(options))
     if more and options.output == "table":
         say(f"these are the newest {len(found):,}; --limit N shows more")
     return 0
@@ -40,6 +41,17 @@ def _found(options: argparse.Namespace) -> tuple[list[dict[str, Any]], bool]:
             return found, False
         filters["before"] = page["next"]
     return found, True
+
+
+def _none(options: argparse.Namespace) -> str:
+    """What was asked for, so that a misspelt name shows."""
+    status = " or ".join(options.status or ())
+    asked = [
+        *([f"in {options.ontology!r}"] if options.ontology else []),
+        *([f"that are {status}"] if status else []),
+        *([f"of {options.owner!r}"] if options.owner else []),
+    ]
+    return safe(" ".join(["there are no documents", *asked]))
 
 
 def _given(filters: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`kg roles`"""
+"""`kg roles list`"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _allows(role: Role) -> str:
 
 
 COLUMNS: list[Column[Role]] = [
-    Column("ROLE", lambda it: it.name),
+    Column("ROLE", lambda it: it.name, flexible=True),
     Column("DESCRIPTION", lambda it: it.description, flexible=True),
     Column("ALLOWS", _allows, flexible=True),
 ]
