@@ -147,7 +147,7 @@ def test_no_request_is_answered_with_500(lived_in: House, part: int) -> None:
 @pytest.mark.chaos
 @pytest.mark.timeout(1800)
 def test_many_requests_and_none_is_answered_with_500(lived_in: House) -> None:
-    """Round after round, each with luck of its own, until the time is over; a busy machine makes fewer of them, and at least one."""
+    """Round after round, each with luck of its own, until its time is over. A busy machine makes fewer of them."""
     seen: Counter[int] = Counter()
     end = time.monotonic() + LONG_S
     for luck in count(100):
