@@ -123,7 +123,7 @@ def test_all_that_was_there_is_read(landed: str) -> None:
     # the index of this version has all vectors: past a small ontology, nothing else is looked at
     assert ask(landed, "select array_agg(concept_id order by concept_id) from kg.indexed") == [1, 2, 3]
     near = "select array_agg(n.id) from kg.concepts c, kg.find_near('concepts', 'fake-embed', c.embedding::text, null, 1, 40) n"
-    assert ask(landed, f"{near} where c.id = 3") == [3]  # type: ignore[arg-type]
+    assert ask(landed, f"{near} where c.id = 3") == [3]
 
 
 async def _found(now: Now) -> None:
@@ -191,4 +191,4 @@ def test_its_documents_are_deleted(landed: str) -> None:
 
     on(landed, main)
     for table in ("concepts", "names", "relations", "claims", "mentions", "sources", "passages", "indexed"):
-        assert ask(landed, f"select count(*) from kg.{table}") == 0, table  # type: ignore[arg-type]
+        assert ask(landed, f"select count(*) from kg.{table}") == 0, table
