@@ -13,6 +13,7 @@ from lanework import Cancel, ConfigError, Context, Done, Fail, InvalidJob, JobCa
 from lanework._codec import encode
 from lanework._guard.link import GuardLink
 from lanework._services import run as running
+from lanework._services.starts import Starts
 from lanework.retries import ErrorClass
 from lanework.testing import Clock
 from tests.processes import database_app
@@ -262,6 +263,67 @@ def test_a_running_job_is_cancelled_and_says_why(app: Lanework) -> None:
             with pytest.raises(JobCancelled, match="changed my mind"):
                 await handle.aresult(timeout=90)
             assert seen == [True]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends"), [("release", ("completed", 2, 0)), ("cancel", ("cancelled", 1, 0)), ("timeout", ("completed", 2, 1))]
+)
+def test_a_run_that_is_stopped_before_its_first_step(
+    app: Lanework, monkeypatch: pytest.MonkeyPatch, kind: str, ends: tuple[str, int, int]
+) -> None:
+    """The stop comes in the turn of the loop that has made its task: nothing of the body has run, and it ends like any other."""
+
+    def stopped(self: Starts, row: Any, *more: Any) -> None:
+        right(self, row, *more)
+        if row.attempt == 1:
+            self._lane.runs[row.id].stop(kind, "at once")
+
+    right = Starts._one
+    monkeypatch.setattr(Starts, "_one", stopped)
+
+    @app.job(lane="work", backoff_base=0.01)
+    async def here(ctx: Context) -> int:
+        return ctx.attempt
+
+    @app.job(lane="work", backoff_base=0.01, executor="thread")
+    def there(ctx: Context) -> int:
+        return ctx.attempt
+
+    async def main() -> None:
+        async with app, app.worker() as worker:
+            found = await rest(app, (await here.asubmit()).id, (await there.asubmit()).id)
+            assert [(one.status, one.attempt, one.tries_used) for one in found] == [ends] * 2
+            assert worker.lanes["work"].used == 0 and not worker.lanes["work"].runs
+
+    asyncio.run(main())
+
+
+def test_what_a_claim_brings_to_a_worker_that_is_fenced_is_given_back(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The claim was under way when beats had failed for too long: others may take its jobs before they are done here."""
+
+    def late(self: Starts, row: Any, *more: Any) -> None:
+        worker: Any = self._lane.host
+        worker._fenced = row.attempt == 1
+        right(self, row, *more)
+        worker._fenced = False
+
+    right = Starts._one
+    monkeypatch.setattr(Starts, "_one", late)
+
+    @app.job(lane="work")
+    async def stops(ctx: Context) -> int:
+        return ctx.attempt
+
+    @app.job(lane="work", on_disconnect="hold")
+    async def holds(ctx: Context) -> int:
+        return ctx.attempt
+
+    async def main() -> None:
+        async with app, app.worker():
+            found = await rest(app, (await stops.asubmit()).id, (await holds.asubmit()).id)
+            assert [(one.result, one.tries_used) for one in found] == [(2, 0), (1, 0)]
 
     asyncio.run(main())
 

@@ -313,8 +313,7 @@ class Worker:
         logger.error("no heartbeat got through for %s s: this worker stops its jobs", self.settings.fence_after)
         for lane in self.lanes.values():
             for run in list(lane.runs.values()):
-                if run.handler.on_disconnect != "hold":
-                    run.stop("release", "its worker lost the database")
+                run.fence()
 
     def retired(self, reason: str, worker_id: int) -> None:
         """Declared dead: every claim is somebody else's now. Begin again under a new number.
@@ -351,6 +350,11 @@ class Worker:
     @property
     def classifiers(self) -> Sequence[Classifier]:
         return self.app.classifiers
+
+    @property
+    def fenced(self) -> bool:
+        """No beat gets through: none of its jobs may run."""
+        return self._fenced
 
     def plain_settings(self) -> dict[str, Any]:
         """For a child process, over its pipe."""

@@ -107,16 +107,16 @@ class Place:
                         os.kill(pid, signal.SIGKILL)
             process.wait()
 
-    def submit(self, ontology: str, found: list[str]) -> list[int]:
-        async def all() -> list[int]:
-            taken = [
-                await self.documents.accept(New(text.encode(), name=f"{n}.txt", ontology=ontology, owner="ada"))
-                for n, text in enumerate(found)
-            ]
-            await self.work._close_loop()
-            return [one.document.id for one in taken]
+    def submit(self, ontology: str, found: list[str]) -> None:
+        self.accept(*(New(text.encode(), name=f"{n}.txt", ontology=ontology, owner="ada") for n, text in enumerate(found)))
 
-        return asyncio.run(all())
+    def accept(self, *new: New) -> None:
+        async def all() -> None:
+            for one in new:
+                await self.documents.accept(one)
+            await self.work._close_loop()
+
+        asyncio.run(all())
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         return self.conn.execute(query.encode(), values).fetchall()

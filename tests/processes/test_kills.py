@@ -73,7 +73,7 @@ def test_random_kills(site: Site) -> None:
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(10, 16))
 def test_many_random_kills(site: Site, seed: int) -> None:
     rampage(site, seed=seed, kills=40, jobs=900)

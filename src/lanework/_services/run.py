@@ -40,8 +40,8 @@ class Run:
     """`settled` is set by the first that says how the run ended; whatever comes later is not written."""
 
     __slots__ = (
-        "_stop", "_timer", "began_at", "context", "ended_at", "executor", "handler", "held", "lane", "no", "permits", "row",
-        "settled", "spoke", "steps", "task",
+        "_entered", "_stop", "_timer", "began_at", "context", "ended_at", "executor", "handler", "held", "lane", "no", "permits",
+        "row", "settled", "spoke", "steps", "task",
     )  # fmt: skip
 
     def __init__(
@@ -61,15 +61,19 @@ class Run:
             declared=tuple(lane.host.permit_name(name) for name in handler.permits) if handler.permits else (),
         )  # fmt: skip
         self._stop: tuple[str, str] | None = None
+        self._entered = False
         self._timer: asyncio.TimerHandle | None = None
 
     # -- the story -----------------------------------------------------------------------------------------------------
 
     async def main(self, payload: str, checkpoint: str | None = None, failed_children: str | None = None) -> None:
+        self._entered = True
         sink = Sink(self)
         current.set(sink)
         inside.set(self.context)
         try:
+            if self._stop is not None:
+                raise asyncio.CancelledError
             arguments = self._opened(payload, checkpoint, failed_children)
             if self.executor is None:
                 value = await self.handler.fn(self.context, **self.handler.load(arguments, self.row.version))
@@ -226,9 +230,16 @@ class Run:
             return
         self._stop = (kind, reason)
         self.context._stop(reason or kind, lost=kind == "lost")
+        if not self._entered:  # cancelled now, it would end without a word, and its claim and its slot would never be given back
+            return
         self.task.cancel()
         if self.executor is None:
             asyncio.get_running_loop().call_later(ASYNC_BOUND, self._give_up)
+
+    def fence(self) -> None:
+        """Its worker's beats do not get through: others may soon take it."""
+        if self.handler.on_disconnect != "hold":
+            self.stop("release", "its worker lost the database")
 
     def _give_up(self) -> None:
         if self.task is not None and not self.task.done():

@@ -74,6 +74,8 @@ class Starts:
             return
         lane.runs[row.id] = run
         run.task = lane.loop.create_task(run.main(payload, *past))
+        if lane.host.fenced:  # since its claim was sent
+            run.fence()
         if lane.hooks is not None:
             lane.hooks.job("started", run, outcome="running")
 
