@@ -73,7 +73,8 @@ def _corners(vectors: NDArray[np.float32]) -> NDArray[np.int64]:
     turned = _hadamard((_hadamard(padded * first)[:, None] * rest).reshape(-1, size)).reshape(count, -1, AXES)
     axes = np.abs(turned).argmax(axis=2)
     below = np.take_along_axis(turned, axes[:, :, None], axis=2)[:, :, 0] < 0
-    return axes << 1 | below
+    found: NDArray[np.int64] = axes << 1 | below
+    return found
 
 
 def _hadamard(rows: NDArray[np.float32]) -> NDArray[np.float32]:
