@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 BANDS, WIDTH, AXES, BITS = 61, 3, 64, 256
 #: Below this cosine a shared band is chance.
 COSINE = 0.7
-#: So many of the 256 bits may differ: at a cosine of 0.7 it is 65 on average, of unrelated vectors 110 to 125.
-DIFFERENT = 96
+#: So many of the 256 bits may differ before the vectors themselves are read: at a cosine of 0.7 it is 65 on average and hardly ever
+#: more than this, of unrelated vectors 110 to 125.
+DIFFERENT = 84
 
 _CORNER = 7  # bits: an axis, and which of its ends
 _SMALLEST = 512  # a rotation gives this many coordinates at least, however short the vectors are
