@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import logging
+import math
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -124,7 +125,7 @@ def make_api(
     Users(access).add_to(routes)
     routes.add("GET", "/", _welcome, needs=None, because="it tells whoever comes where to go on", tags=["health"])
     Query(Reader(work, embed or parts.searching, walk, like=settings.phrase_likeness)).add_to(routes)
-    OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by))).add_to(routes)
+    OntologyRoutes(Ontologies(work, remove=lambda id, by: documents.delete(id, by=by, patience=math.inf))).add_to(routes)
     submitting = Routes(paced)
     DocumentRoutes(documents, Answers(work)).add_to(submitting)
     routes.add("GET", "/openapi.json", api.openapi, needs="", include_in_schema=False)

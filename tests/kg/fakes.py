@@ -164,7 +164,7 @@ class FakeGraph:
             )
         self.stored += 1
 
-    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T], *, patience: float = 0.0) -> T:
         return await act({})
 
     async def drop(self, conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:

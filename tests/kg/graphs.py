@@ -173,7 +173,7 @@ async def dump(conn: Conn, of: int) -> dict[str, Any]:
 PARTS: Mapping[str, Any] = {
     "concepts": """select array_agg(n.form order by n.form), c.label, c.type, c.description, c.search_terms, c.seen_count, c.words::text,
             c.embedding::text, c.space from kg.concepts c left join kg.names n on n.concept_id = c.id where c.ontology_id = %(o)s group by c.id""",
-    "names": """select n.form, n.label, n.type, n.context, n.seen, n.concept_id is null, k.keys, v.embedding::text, k.sketch::text, k.bands is null, k.space
+    "names": """select n.form, n.label, n.type, n.context, n.seen, n.concept_id is null, k.keys, v.embedding::text, k.sketch::text, k.corners is null, k.space
             from kg.names n left join kg.marks k on k.name_id = n.id left join kg.meanings v on v.name_id = n.id where n.ontology_id = %(o)s""",
     "labels": "select n.form, l.label, l.mentions from kg.labels l join kg.names n on n.id = l.name_id where n.ontology_id = %(o)s",
     "terms": "select n.form, t.term, t.form, t.mentions from kg.terms t join kg.names n on n.id = t.name_id where n.ontology_id = %(o)s",

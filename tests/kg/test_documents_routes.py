@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
 import pytest
 
+from kg.graph import leaving
 from lanework.testing import adrain
 from tests.kg.fakes import Parts
 from tests.kg.house import House, open_house
@@ -267,3 +268,21 @@ def test_no_job_goes_around_the_documents(docs: House, role: str) -> None:
         assert (refused.status_code, refused.json()["code"]) == (422, "LW-300"), refused.text
     edited = docs.ask("platform_admin", "PATCH", f"/jobs/{document['job_id']}", json={"args": {"document": 2, "version": 1}})
     assert (edited.status_code, edited.json()["code"]) == (422, "LW-300"), edited.text
+
+
+def test_a_document_of_which_the_graph_still_has_something_is_gone_with_202(
+    docs: House, parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = [put(docs, text=f"{TEXT} {name}").json()["document"]["id"] for name in ("small", "large")]
+    docs.act(adrain(docs.work))
+    small = docs.ask("contributor", "DELETE", f"/documents/{ids[0]}")
+    assert (small.status_code, small.content) == (204, b"")
+
+    async def mark(conn: Any, ontology: int, sources: Sequence[int], vectors: Any, space: int) -> None:
+        await leaving.leave(conn, ontology, sources)
+
+    monkeypatch.setattr(parts.graph, "drop", mark)
+    large = docs.ask("contributor", "DELETE", f"/documents/{ids[1]}")
+    assert (large.status_code, large.json()) == (202, {"leaving": True})
+    assert docs.ask("contributor", "GET", f"/documents/{ids[1]}").status_code == 404
+    assert docs.ask("contributor", "DELETE", f"/documents/{ids[1]}").status_code == 404

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from kg._store.graph import index_concepts
+from kg._store.leaving import still_leaving
 from kg._store.verb import query
 from kg.errors import SourceGone
 from kg.graph import leaving, writing
@@ -59,7 +60,7 @@ async def _fill(here: Library, *documents: Document) -> None:
             await here.store(document, at)
 
 
-async def _delete(here: Library, document: Document) -> None:
+async def _delete(here: Library, document: Document, **more: float) -> None:
     id, sources = here.there.pop(document)
     growth = Growth(here.work)
 
@@ -68,7 +69,7 @@ async def _delete(here: Library, document: Document) -> None:
             await growth.drop(here.conn, here.id, sources, vectors, here.space)
             await here.conn.execute("delete from kg.documents where id = %s", [id])
 
-    await growth.dropping(here.embed, here.space, sources, act)
+    await growth.dropping(here.embed, here.space, sources, act, **more)
 
 
 async def _same(conn: Conn, one: Library, other: Library) -> None:
@@ -154,6 +155,56 @@ def test_a_small_one_goes_at_once(graphs: Callable[[Body], None], monkeypatch: p
         await _fill(here, SMALL, LATER)
         await _delete(here, SMALL)
         await _fill(serial, LATER)
+        await _same(conn, here, serial)
+
+    graphs(body)
+
+
+async def _quoted(conn: Conn, here: Library, label: str) -> list[Any]:
+    """The sources of the first quote of a concept, and of the first of each of its relations; the passages that speak of it."""
+    asked = """select s.id from kg.names n cross join kg.quotes(n.concept_id, 1) q join kg.sources s on s.id = q.source_id
+               where n.ontology_id = %(o)s and n.label = %(label)s
+               union all select q.source_id from kg.names n join kg.relations r on r.from_id = n.concept_id
+               cross join kg.relation_quotes(r.id, 1) q where n.ontology_id = %(o)s and n.label = %(label)s"""
+    rows = await (await conn.execute(asked, {"o": here.id, "label": label})).fetchall()
+    return [row[0] for row in rows]
+
+
+def test_a_document_that_goes_is_no_evidence_from_the_first_moment_and_hides_none(graphs: Callable[[Body], None]) -> None:
+    async def body(conn: Conn, here: Library, serial: Library) -> None:
+        await _fill(here, LARGE, SMALL)  # the first places are all of the one that goes
+        sources, left = here.there[LARGE][1], here.there[SMALL][1]
+        await conn.execute(
+            "insert into kg.passages (source_id, ontology_id, ordinal, start, finish, text)"
+            " select id, %s, 0, start, finish, 'Geneva' from kg.sources where id = any (%s)", [here.id, [*sources, *left]],
+        )  # fmt: skip
+        assert {*await _quoted(conn, here, "Geneva")} <= {*sources}
+        await leaving.leave(conn, here.id, sources)
+        found = await _quoted(conn, here, "Geneva")
+        assert found[0] == left[0] and len(found) > 1 and {*found} <= {*left}
+        (concept,) = await (await conn.execute("select id from kg.concepts where label = 'Geneva'")).fetchall()
+        passages = await (
+            await conn.execute(query("concept_passages"), {"ids": [*concept], "most": 1, "ontologies": None})
+        ).fetchall()
+        assert len(passages) == 1
+        rows = await (await conn.execute("select source_id from kg.passages order by 1")).fetchall()
+        assert [row[0] for row in rows] == left
+        aliases = await (await conn.execute(query("concept_aliases"), {"id": concept[0], "limit": 9})).fetchall()
+        assert aliases == [("Geneva", len(left))]
+
+    graphs(body)
+
+
+def test_who_has_no_patience_leaves_the_rest_to_upkeep(graphs: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    async def body(conn: Conn, here: Library, serial: Library) -> None:
+        monkeypatch.setattr(leaving, "FEW", FEW)
+        await _fill(here, LARGE, SMALL)
+        _, sources = here.there[LARGE]
+        await _delete(here, LARGE, patience=0)
+        assert await here.work._arun(still_leaving(sources)) and await _counts(conn) == [CHUNKS, CHUNKS]
+        await leaving.finish(here.work, here.embed, here.space)
+        assert not await here.work._arun(still_leaving(sources))
+        await _fill(serial, SMALL)
         await _same(conn, here, serial)
 
     graphs(body)

@@ -139,6 +139,11 @@ def likely_names(ontology: int, probes: Mapping[int, Sequence[str]], *, bits: in
     )
 
 
+def old_sketches(limit: int) -> Verb[list[Row]]:
+    """(ontology, space, name, rank, vector): all of one ontology and space."""
+    return verb("old_sketches", rows, limit=limit)
+
+
 def set_likes(ontology: int, names: Iterable[int], likes: Sequence[tuple[int, int, str, float]]) -> Verb[None]:
     ones, others, outcomes, scores = _columns(likes, 4)
     return verb(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from kg._store.verb import Row, Verb, nothing, rows, verb
+from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 
 
 def _firsts(found: list[Row]) -> list[int]:
@@ -41,3 +41,8 @@ def leave_mentions(names: Iterable[int]) -> Verb[set[int]]:
 def leave_sources(ontology: int, limit: int) -> Verb[Any]:
     """How many there were."""
     return verb("leave_sources", len, ontology=ontology, limit=limit)
+
+
+def still_leaving(sources: Sequence[int]) -> Verb[Any]:
+    """Has any of these still to go?"""
+    return verb("still_leaving", scalar, sources=list(sources))

@@ -45,6 +45,12 @@ class Page(BaseModel):
     next: int | None
 
 
+class Leaving(BaseModel):
+    """The document is gone; the graph still has something of what only it supported."""
+
+    leaving: bool = True
+
+
 class DocumentRoutes:
     def __init__(self, documents: Documents, answers: Answers) -> None:
         self.documents, self.answers = documents, answers
@@ -62,7 +68,10 @@ class DocumentRoutes:
         add(
             "GET", "/documents/{document_id}/text", self.text, needs=READ, tags=["documents"], response_class=PlainTextResponse
         )  # fmt: skip
-        add("DELETE", "/documents/{document_id}", self.delete, needs=WRITE, status_code=204, tags=["documents"])
+        add(
+            "DELETE", "/documents/{document_id}", self.delete, needs=WRITE, status_code=204, tags=["documents"],
+            responses={202: {"model": Leaving}},
+        )  # fmt: skip
         add("POST", "/documents/{document_id}/retry", self.retry, needs=WRITE, tags=["documents"])
 
     async def ingest(
@@ -125,10 +134,12 @@ class DocumentRoutes:
         await self.documents.show(document_id, Reach.of(who, READ))
         return PlainTextResponse((await self.documents.text(document_id))[start:finish])
 
-    async def delete(self, who: Who, document_id: Id) -> None:
-        """Stops its job, and takes out of the graph what only this document supported."""
+    async def delete(self, who: Who, document_id: Id) -> Response:
+        """Stops its job, and takes out of the graph what only this document supported. 202 for a large one of which the graph still
+        has something: its text and its evidence are gone, the rest of what it alone supported goes within minutes."""
         await self.documents.show(document_id, Reach.of(who, WRITE))
-        await self.documents.delete(document_id, by=who.name)
+        done = await self.documents.delete(document_id, by=who.name)
+        return Response(status_code=204) if done else JSONResponse(jsonable_encoder(Leaving()), 202)
 
     async def retry(self, who: Who, document_id: Id) -> Taken:
         """What failed of it is done again: only those chunks."""

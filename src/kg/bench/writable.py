@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -11,7 +9,7 @@ import psycopg
 from kg.bench.synthetic import MODEL, Synthetic
 from kg.graph.keys import keys
 from kg.graph.likeness import Named, form
-from kg.graph.sketch import BANDS, BITS, WIDTH, planes, sketch
+from kg.graph.sketch import sketches
 
 #: A context of their own each: whoever mentions them without one does not lead them.
 _LEAD = (
@@ -34,8 +32,8 @@ def make_writable(db: psycopg.Connection[Any], made: Synthetic) -> tuple[int, in
         for name, _ in indexes:
             db.execute(f"drop index {name}".encode())
         names = db.execute("select id, ontology_id, label from kg.names order by id").fetchall()
-        for at in range(0, len(names), 5000):
-            _mark(db, names[at : at + 5000], made.vectors, space)
+        for at in range(0, len(names), 1000):
+            _mark(db, names[at : at + 1000], made.vectors, space)
         for statement in _LEAD:
             db.execute(statement.encode())
         db.execute("set local maintenance_work_mem = '512MB'")
@@ -53,24 +51,7 @@ def _mark(db: psycopg.Connection[Any], names: list[tuple[int, int, str]], vector
         "update kg.names n set form = g.form from unnest(%s::bigint[], %s::text[]) as g (id, form) where n.id = g.id",
         [[id for id, _, _ in names], forms],
     )
-    with db.cursor().copy("copy kg.marks (name_id, ontology_id, space, sketch, bands, keys) from stdin") as copy:
-        sketches = _sketches(names, vectors, space)
-        for (id, ontology, label), its_form, (bits, bands) in zip(names, forms, sketches, strict=True):
-            copy.write_row((id, ontology, space, bits, bands, keys(Named(its_form, label))))
-
-
-def _sketches(names: list[tuple[int, int, str]], vectors: Any, space: int) -> Iterator[tuple[str, list[int]]]:
-    """As `kg.graph.sketch`, of many at once."""
-    import numpy as np  # noqa: PLC0415 - as in `synthetic`
-
-    some = vectors[[id - 1 for id, _, _ in names]].astype(float)
-    a, b, c, d = np.array(planes(some.shape[1])).T
-    bits = ((some[:, a] + some[:, b]) > (some[:, c] + some[:, d])).reshape(-1, BANDS, WIDTH)
-    numbers = np.arange(BANDS) << WIDTH | (bits * (1 << np.arange(WIDTH - 1, -1, -1))).sum(axis=2)
-    kept = bits[:, :, : BITS // BANDS].reshape(-1, BITS)
-    first = sketch(some[0].tolist(), ontology=names[0][1], space=space)
-    for at, (_, ontology, _) in enumerate(names):
-        found = ((numbers[at] ^ zlib.crc32(f"{ontology}:{space}".encode())) & 0x7FFFFFFF).tolist()
-        if at == 0 and found != first.bands:
-            raise AssertionError("these are not the sketches that the platform makes")
-        yield "".join("1" if bit else "0" for bit in kept[at]), found
+    made = sketches(vectors[[id - 1 for id, _, _ in names]], [ontology for _, ontology, _ in names], space)
+    with db.cursor().copy("copy kg.marks (name_id, ontology_id, space, sketch, corners, keys) from stdin") as copy:
+        for (id, ontology, label), its_form, one in zip(names, forms, made, strict=True):
+            copy.write_row((id, ontology, space, one.bits, one.bands, keys(Named(its_form, label))))

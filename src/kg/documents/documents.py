@@ -10,6 +10,7 @@ from typing import Any
 
 from kg._store import documents as store
 from kg._store.ingestion import list_sources
+from kg._store.leaving import still_leaving
 from kg._store.reading import use_space
 from kg._store.transaction import Transaction, once
 from kg.access.reach import EVERYTHING, Reach
@@ -24,6 +25,8 @@ from lanework import Estimate, Lanework
 
 #: Documents that are read, and addresses that are fetched, at a time in a process that only estimates.
 READINGS, FETCHES = 2, 4
+#: Seconds that whoever deletes a large document waits for the graph to let go of it; upkeep does what is left then.
+PATIENCE = 2.0
 
 
 class Documents:
@@ -102,8 +105,9 @@ class Documents:
 
     # -- acting ----------------------------------------------------------------------------------------------------------
 
-    async def delete(self, id: int, *, by: str) -> None:
-        """Its job is told to stop; what only it supported leaves the graph; whatever its job still writes is refused."""
+    async def delete(self, id: int, *, by: str, patience: float = PATIENCE) -> bool:
+        """Its job is told to stop; what only it supported leaves the graph; whatever its job still writes is refused. Answers
+        whether all of it is done: of a large one the rest is done by upkeep, while nobody finds any of its text any more."""
         pipeline = self._pipeline()
         await pipeline.load()
         space = await self._work._arun(use_space(pipeline.embed.name, pipeline.embed.dimensions))
@@ -124,7 +128,8 @@ class Documents:
             await once(self._work, partial(within, vectors))
 
         sources = [one.id for one in await self._work._arun(list_sources(id))]
-        await pipeline.graph.dropping(pipeline.embed, space, sources, act)
+        await pipeline.graph.dropping(pipeline.embed, space, sources, act, patience=patience)
+        return not await self._work._arun(still_leaving(sources))
 
     async def retry(self, id: int, *, by: str) -> Document:
         """What of it is not done is done again: the chunks that failed, or all that is left after a failure or a cancel."""

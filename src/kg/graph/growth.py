@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -54,11 +55,11 @@ class Growth:
     ) -> None:
         await store_chunk(conn, ontology, source, extraction, vectors=vectors, space=space)
 
-    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T]) -> T:
+    async def dropping(self, embed: Embed, space: int, sources: Sequence[int], act: Act[T], *, patience: float = math.inf) -> T:
         few = len(sources) <= leaving.FEW
         done = await with_vectors(embed, await prepare_sources(self._work, sources, space) if few else [], act)
         if not few:
-            await leaving.finish(self._work, embed, space)
+            await leaving.finish(self._work, embed, space, patience=patience)
         return done
 
     async def _index(self) -> None:

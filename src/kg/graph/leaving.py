@@ -8,6 +8,8 @@ between has lost nothing: the chunks are still on the list, and the next to look
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -30,11 +32,14 @@ async def leave(conn: Any, ontology: int, sources: Sequence[int]) -> None:
     await Transaction(conn).run(store.leave(ontology, sources))
 
 
-async def finish(work: Lanework, embed: Embed, space: int) -> int:
-    """What is on the list now, of all ontologies. Answers how many pieces it took."""
-    pieces = 0
+async def finish(work: Lanework, embed: Embed, space: int, *, patience: float = math.inf) -> int:
+    """What is on the list now, of all ontologies. Answers how many pieces it took. After so many seconds of `patience` the rest is
+    left to the platform's upkeep."""
+    pieces, end = 0, time.monotonic() + patience
     for ontology in await work._arun(store.leaving_ontologies()):
         while names := await work._arun(store.leaving_names(ontology, NAMES)):
+            if time.monotonic() >= end:
+                return pieces
             await _remove(work, embed, ontology, names, space)
             pieces += 1
             await work._arun(store.leave_sources(ontology, SOURCES))

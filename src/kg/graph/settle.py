@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from kg._store import graph as store
 from kg._store.graph import arun, arun_all
 from kg._store.verb import Row, Verb
@@ -19,7 +21,7 @@ from kg.graph.clusters import Node, Tie
 from kg.graph.keys import aliases, keys, probes
 from kg.graph.likeness import Named, verdict
 from kg.graph.said import Meaning, meaning
-from kg.graph.sketch import COSINE, DIFFERENT, Sketch, sketch
+from kg.graph.sketch import COSINE, DIFFERENT, Sketch, sketches
 from kg.parts import Vector
 
 #: Claims whose relations are computed by one statement. A chunk has fewer; a document that goes has many.
@@ -35,9 +37,11 @@ class Placeable:
 
 
 def placeable(vectors: Mapping[bytes, Vector], *, ontology: int, space: int) -> dict[bytes, Placeable]:
+    if not vectors:
+        return {}
+    made = sketches(np.array(list(vectors.values())), [ontology] * len(vectors), space)
     return {
-        rank: Placeable(store.vector_text(vector), sketch(vector, ontology=ontology, space=space))
-        for rank, vector in vectors.items()
+        rank: Placeable(store.vector_text(vector), sketch) for (rank, vector), sketch in zip(vectors.items(), made, strict=True)
     }
 
 

@@ -60,7 +60,7 @@ async def hold(tx: Transaction, name: str, *, by: str) -> Held:
 
 
 class Ontologies:
-    def __init__(self, work: Lanework, *, remove: Callable[[int, str], Awaitable[None]]) -> None:
+    def __init__(self, work: Lanework, *, remove: Callable[[int, str], Awaitable[object]]) -> None:
         self._work, self._remove = work, remove
 
     async def find(self, reach: Reach = EVERYTHING, name: str | None = None) -> list[Ontology]:

@@ -1,5 +1,5 @@
 -- Names, and what their leading mention says now. One that nobody mentions any more has none.
-select n.id, n.form, n.rank, k.keys, n.concept_id, coalesce(k.space = %(space)s, false),
+select n.id, n.form, n.rank, k.keys, n.concept_id, coalesce(k.space = %(space)s and k.corners is not null, false),
        m.rank, m.label, m.type, m.description,
        (select coalesce(array_agg(distinct t.form order by t.form), '{}') from kg.terms t where t.name_id = n.id and t.form <> n.form)
 from kg.names n

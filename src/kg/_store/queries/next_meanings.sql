@@ -6,4 +6,4 @@ left join kg.marks k on k.name_id = n.id
 join lateral (
     select m.rank, m.label, m.description from kg.mentions m
     where m.name_id = n.id and m.source_id <> all (%(sources)s::bigint[]) order by m.rank limit 1) m on true
-where m.rank <> n.rank or k.space is distinct from %(space)s
+where m.rank <> n.rank or k.space is distinct from %(space)s or k.corners is null

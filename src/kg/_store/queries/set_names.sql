@@ -10,7 +10,7 @@ with given as (
     insert into kg.meanings (name_id, embedding) select g.id, g.vector::vector from given g where g.vector is not null
     on conflict (name_id) do update set embedding = excluded.embedding
 )
-insert into kg.marks (name_id, ontology_id, space, sketch, bands, keys)
+insert into kg.marks (name_id, ontology_id, space, sketch, corners, keys)
 select g.id, %(ontology)s, %(space)s, g.sketch::bit(256), g.bands::int[], string_to_array(g.keys, E'\x1f')
 from given g where g.vector is not null
-on conflict (name_id) do update set keys = excluded.keys, space = excluded.space, sketch = excluded.sketch, bands = excluded.bands
+on conflict (name_id) do update set keys = excluded.keys, space = excluded.space, sketch = excluded.sketch, corners = excluded.corners

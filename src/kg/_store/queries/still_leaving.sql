@@ -1,0 +1,1 @@
+select exists (select from kg.leaving l where l.source_id = any (%(sources)s::bigint[]))

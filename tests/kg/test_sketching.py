@@ -1,0 +1,128 @@
+"""A database of a version that had sketches of another form goes on working, and ends as if it had never had them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from kg._store.schema import FOLDER
+from kg.graph import sketching
+from kg.graph.keys import keys, probes
+from kg.graph.likeness import Named, form
+from kg.graph.sketching import resketch
+from lanework import Lanework
+from tests.kg.graphs import Conn, Document, Library, dump, extraction, library
+
+Body = Callable[[Conn, Library, Library], Awaitable[Any]]
+#: As `0003_graph.sql` had it, with what stood there for each name.
+_BEFORE = (
+    "alter table kg.marks drop column corners, add column bands int[] not null default '{1,2,3}'",
+    "create index on kg.marks using gin (bands) with (fastupdate = off)",
+)
+#: Names that meet by their vectors alone.
+PAIRS = (("Yengibarian", "Yengibaryan"), ("Kowalewski", "Kovalewsky"), ("Tschaikowsky", "Chaikovsky"), ("Muhammedov", "Mukhamedov"))
+SAID = "a boxer of the fifties who came from a town in the mountains"
+
+
+def _document(name: str, *chunks: tuple[str, ...]) -> Document:
+    return Document(
+        name, tuple(extraction([(label, "", SAID, ()) for label in labels], [(0, 1, "uses", 0.5)]) for labels in chunks)
+    )
+
+
+OLD = _document("old", *((*pair, f"Thing {at}") for at, pair in enumerate(PAIRS)))
+NEW = _document("new", *((one.replace("v", "w"), one, "Geneva") for one, _ in PAIRS))
+
+
+@pytest.fixture
+def graphs(platform: str) -> Callable[[Body], None]:
+    def run(body: Body) -> None:
+        async def connected() -> None:
+            work = Lanework(platform)
+            async with await psycopg.AsyncConnection.connect(platform, autocommit=True) as conn:
+                try:
+                    await body(conn, await library(work, conn), await library(work, conn))
+                finally:
+                    await work.aclose()
+
+        asyncio.run(connected())
+
+    return run
+
+
+async def _fill(here: Library, document: Document) -> None:
+    for at in range(len(document.chunks)):
+        await here.store(document, at)
+
+
+async def _upgrade(conn: Conn) -> None:
+    (file,) = (one for one in FOLDER.iterdir() if one.name.startswith("0008"))
+    for statement in (*_BEFORE, file.read_text()):
+        await conn.execute(statement.encode())
+
+
+async def _left(conn: Conn) -> int:
+    row = await (await conn.execute("select count(*) from kg.marks where corners is null")).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_the_pairs_of_these_tests_meet_by_their_vectors_alone() -> None:
+    for pair in PAIRS:
+        one, other = (Named(form(label), label) for label in pair)
+        assert not {*probes(one)} & {*keys(other)}
+
+
+def test_after_an_upgrade_the_graph_is_the_one_of_a_new_database(
+    graphs: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(conn: Conn, here: Library, fresh: Library) -> None:
+        await _fill(here, OLD)
+        likes = (await dump(conn, here.id))["likes"]
+        assert len(likes) >= len(PAIRS)
+        await _upgrade(conn)
+        old = await _left(conn)
+        monkeypatch.setattr(sketching, "AT_ONCE", 3)
+        for at in range(2):  # others write meanwhile, of names that are done and of names that are not
+            await here.store(NEW, at)
+            assert await resketch(here.work, 1) == 3
+            assert {*likes} <= {*(await dump(conn, here.id))["likes"]}  # nobody is taken apart for not being done
+        assert 0 < await _left(conn) < old
+        await _fill(here, NEW)
+        await resketch(here.work, 1000)
+        assert (await _left(conn), await resketch(here.work, 1000)) == (0, 0)
+        await _fill(fresh, NEW)
+        await _fill(fresh, OLD)
+        mine, his = await dump(conn, here.id), await dump(conn, fresh.id)
+        for part in mine:
+            assert mine[part] == his[part], part
+
+    graphs(body)
+
+
+def test_vectors_are_not_asked_for_again(graphs: Callable[[Body], None]) -> None:
+    async def body(conn: Conn, here: Library, _: Library) -> None:
+        await _fill(here, OLD)
+        await _upgrade(conn)
+        here.embed.asked.clear()
+        await resketch(here.work, 1000)
+        assert not here.embed.asked
+
+    graphs(body)
+
+
+def test_a_document_can_go_before_its_names_are_done(graphs: Callable[[Body], None]) -> None:
+    async def body(conn: Conn, here: Library, fresh: Library) -> None:
+        await _fill(here, OLD)
+        await _fill(here, NEW)
+        await _upgrade(conn)
+        await here.remove(OLD)
+        await resketch(here.work, 1000)
+        await _fill(fresh, NEW)
+        assert await dump(conn, here.id) == await dump(conn, fresh.id)
+
+    graphs(body)
