@@ -60,7 +60,7 @@ async def _fill(here: Library, document: Document) -> None:
 
 
 async def _upgrade(conn: Conn) -> None:
-    (file,) = (one for one in FOLDER.iterdir() if one.name.startswith("0008"))
+    (file,) = (one for one in FOLDER.iterdir() if one.name == "0010_large.sql")
     for statement in (*_BEFORE, file.read_text()):
         await conn.execute(statement.encode())
 
