@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -33,6 +34,10 @@ for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", 
     os.environ.pop(_name, None)
 
 
+# Thousands of tests are collected, and nothing of them is garbage: to look for it takes longer than to collect them.
+gc.disable()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     chosen = os.environ.get("LANEWORK_TEST_PG", "18")
     parser.addoption("--through", choices=("pgbouncer",), help="reach the databases of tests through PgBouncer in transaction mode")
@@ -49,6 +54,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if (mark := item.get_closest_marker("direct")) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"not through a pooler: {mark.args[0]}"))
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: while tests run, only what they make is looked at."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
