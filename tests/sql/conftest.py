@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 
 import pytest
+from psycopg.pq import TransactionStatus
 
 from tests.servers import Databases
 from tests.sql.desk import Desk
@@ -27,7 +28,8 @@ class Kept:
         self._engine = instrumented(dsn)
 
     def engine(self) -> Engine:
-        if self._engine.db.closed:
+        if self._engine.db.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
+            self._engine.db.close()  # it was closed, lost, or broken off in the middle of a statement
             self._engine = Engine(connect(self.dsn))
         self._engine.db.rollback()
         self._engine.db.execute(AS_NEW)

@@ -32,6 +32,11 @@ def test_a_transaction_that_was_left_open(_wiped: Kept, broken: bool) -> None:
     assert _wiped.engine().one("select count(*) from lanework.lanes where name = 'left_over'") == 0
 
 
+def test_a_statement_that_was_broken_off(_wiped: Kept) -> None:
+    _wiped.engine().db.pgconn.send_query(b"select pg_sleep(0.1)")
+    assert _wiped.engine().one("select 1") == 1
+
+
 def test_a_connection_that_was_closed(_wiped: Kept) -> None:
     _wiped.engine().db.close()
     assert _wiped.engine().one("select 1") == 1
