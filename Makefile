@@ -15,6 +15,9 @@ CORE  := $(if $(findstring 18$(comma)15,$(PG)),-k 'not pg15 or ((sql or migrate 
 # Each of five workers has servers of its own; what is left when one is done, another one takes.
 SPREAD := -n 5 --dist worksteal
 ARGS  ?=
+# The workers and the hundreds of processes that tests start import the same modules: compiled once, not each time, also where
+# the environment says that no bytecode is to be written. It is beside the sources; `make clean` removes it.
+test chaos: export PYTHONDONTWRITEBYTECODE :=
 
 # What makes sense through a pooler: not the embedded server, not proxies, and not what only reads files.
 POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/test_submit.py \

@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -33,6 +34,10 @@ for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", 
     os.environ.pop(_name, None)
 
 
+# Thousands of tests are collected, and nothing of them is garbage: to look for it takes longer than to collect them.
+gc.disable()
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     chosen = os.environ.get("LANEWORK_TEST_PG", "18")
     parser.addoption("--through", choices=("pgbouncer",), help="reach the databases of tests through PgBouncer in transaction mode")
@@ -41,14 +46,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "pg(*majors): run on these versions of PostgreSQL only, whatever --pg says")
+    config.addinivalue_line("markers", "long: many seconds of computing; begun before others")
     config.addinivalue_line("markers", "direct(why): needs a session of its own on the server; left out with --through")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    _begin_with_long_ones(items)
     if config.getoption("--through"):
         for item in items:
             if (mark := item.get_closest_marker("direct")) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"not through a pooler: {mark.args[0]}"))
+
+
+def _begin_with_long_ones(items: list[pytest.Item]) -> None:
+    """Each worker gets a part of the tests, and takes from others what they have not begun when it is done: what takes long is the
+    beginning of a part, or all wait for it in the end."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    size = -(-len(items) // workers) or 1
+    parts = [items[start : start + size] for start in range(0, len(items), size)]
+    items[:] = [item for part in parts for item in sorted(part, key=lambda one: one.get_closest_marker("long") is None)]
+
+
+def pytest_collection_finish() -> None:
+    """What is there now stays: while tests run, only what they make is looked at."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

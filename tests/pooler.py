@@ -46,9 +46,8 @@ class Pooler:
     def _configuration(self, mode: str, pool: int) -> str:
         to = conninfo_to_dict(self._server.dsn)
         self._passfile = str(to["passfile"])
-        password = Path(self._passfile).read_text().strip().rpartition(":")[2]
         return "\n".join([
-            "[databases]", f"* = host={to['host']} port={to['port']} user={to['user']} password={password}",
+            "[databases]", f"* = host={to['host']} port={to['port']} user={to['user']} password={self._server.password}",
             "[pgbouncer]", f"listen_addr = 127.0.0.1\nlisten_port = {self.port}", "unix_socket_dir =", "auth_type = any",
             f"pool_mode = {mode}\ndefault_pool_size = {pool}\nmax_client_conn = 1000\nquery_wait_timeout = 60",
             f"logfile = {self._log}", "server_login_retry = 1", "server_tls_sslmode = disable", "",

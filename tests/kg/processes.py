@@ -146,7 +146,7 @@ def _command(pid: int) -> str:
 def environment(folder: Path, **more: str) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("KG_", "LANEWORK_"))}
     return {
-        **ours, "LANEWORK_DATA": str(folder), "LANEWORK_ALLOW_UNSAFE": "1", "KG_IMPORTS": "house_jobs", "KG_PROCESSES": "2",
+        **ours, "LANEWORK_DATA": str(folder), "LANEWORK_ALLOW_UNSAFE": "1", "KG_IMPORTS": "house_jobs", "KG_PROCESSES": "1",
         "PYTHONUNBUFFERED": "1", **more,
     }  # fmt: skip
 

@@ -23,7 +23,7 @@ TEXT = "Marie Curie discovered radium in Paris. Pierre Curie worked with Marie C
 
 @pytest.fixture(scope="module")
 def kg() -> Iterator[Kg]:
-    with data_folder() as place, started(place / "kg", "up", KG_PROCESSES="1") as kg:
+    with data_folder() as place, started(place / "kg", "up") as kg:
         yield kg
 
 

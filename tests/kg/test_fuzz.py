@@ -137,6 +137,7 @@ def _check(house: House, operations: list[Operation], examples: int, luck: int =
     assert house.ask("fuzz", "GET", "/me").status_code == 200  # it was not let out halfway
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_request_is_answered_with_500(lived_in: House, part: int) -> None:
     operations = _operations()

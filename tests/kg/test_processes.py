@@ -48,7 +48,7 @@ def gone(kg: Kg) -> None:
 
 
 def test_everything_in_one_command(folder: Path) -> None:
-    with started(folder, "up") as kg:
+    with started(folder, "up", KG_PROCESSES="2") as kg:
         assert stat.S_IMODE((folder / "kg.json").stat().st_mode) == 0o600
         # the calls of an operator's manual, as `curl -d` sends them: called a form, or nothing at all
         assert kg.ask("PATCH", "/admin/workers/lanes/interactive", '{"max_slots": 3}').json()["changed"] == {
@@ -87,7 +87,7 @@ def test_everything_in_one_command(folder: Path) -> None:
 
 
 def test_who_dies_is_started_again_and_nobody_outlives_the_parent(folder: Path) -> None:
-    with started(folder, "up") as kg:
+    with started(folder, "up", KG_PROCESSES="2") as kg:
         serving, working = kg.like("kg.serving"), kg.like("-m kg.working")
         assert (len(serving), len(working)) == (2, 1)
         os.kill(serving[0], signal.SIGKILL)

@@ -31,9 +31,10 @@ def kill_now_and_then(site: Site, workers: list[Process], times: int, seed: int)
 def most_at_once(site: Site, kind: str, killed: dict[int, float]) -> int:
     """Bodies of a kind in the part that the permit guards; one that was killed there was there until then."""
     changes: list[tuple[float, int]] = []
-    for begun in [one for one in site.notes if one.word == f"in {kind}"]:
-        ends = [one.at for one in site.noted(begun.job, f"out {kind}", begun.attempt)]
-        end = ends[0] if ends else killed.get(begun.pid, begun.at)
+    notes = site.notes
+    ends = {(one.job, one.attempt): one.at for one in reversed(notes) if one.word == f"out {kind}"}  # the first counts
+    for begun in [one for one in notes if one.word == f"in {kind}"]:
+        end = ends.get((begun.job, begun.attempt), killed.get(begun.pid, begun.at))
         changes += [(begun.at, 1), (end, -1)]
     now = most = 0
     for _, change in sorted(changes):

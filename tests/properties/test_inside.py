@@ -13,7 +13,7 @@ from tests.sql.conftest import Another
 from tests.sql.engine import Engine
 from tests.sql.proof import planted, wipe
 
-pytestmark = [pytest.mark.chaos] if CHAOS else []
+pytestmark = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
 
 
 @pytest.fixture

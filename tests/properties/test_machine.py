@@ -16,7 +16,7 @@ from tests.sql.engine import Engine
 from tests.sql.proof import planted, wipe
 
 CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
-pytestmark = [pytest.mark.chaos] if CHAOS else []
+pytestmark = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
 # The same examples in every `make test`; new ones in `make chaos`.
 MODERATE = settings(
     derandomize=not CHAOS,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
+from psycopg.pq import TransactionStatus
 
 from tests.servers import Databases
 from tests.sql.desk import Desk
@@ -15,40 +16,65 @@ from tests.sql.proof import complaints, instrumented, wipe
 Another = Callable[..., Engine]
 
 
+#: A session as new, but for what it knows of functions and tables: to learn that takes longer than most of the tests.
+AS_NEW = "reset session authorization; reset all; unlisten *; discard temp; discard sequences; select pg_advisory_unlock_all()"
+
+
+class Kept:
+    """A database with the instruments in it, and a session there, both handed from test to test."""
+
+    def __init__(self, dsn: str) -> None:
+        self.dsn = dsn
+        self._engine = instrumented(dsn)
+
+    def engine(self) -> Engine:
+        if self._engine.db.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
+            self._engine.db.close()  # it was closed, lost, or broken off in the middle of a statement
+            self._engine = Engine(connect(self.dsn))
+        self._engine.db.rollback()
+        self._engine.db.execute(AS_NEW)
+        return self._engine
+
+    def close(self) -> None:
+        self._engine.db.close()
+
+
 @pytest.fixture(scope="session")
-def _kept(_fleet: object) -> Iterator[Callable[[Databases], str]]:
-    """One database per server for all tests that plant no bugs: a new one for each would cost more than the tests.
+def _kept(_fleet: object) -> Iterator[Callable[[Databases], Kept]]:
+    """One per server for all tests that plant no bugs: a new one for each would cost more than the tests.
 
     It is dropped before the fleet of servers is gone.
     """
     with ExitStack() as stack:
-        made: dict[int, str] = {}
+        made: dict[int, Kept] = {}
 
-        def kept(databases: Databases) -> str:
+        def kept(databases: Databases) -> Kept:
             if id(databases) not in made:
-                made[id(databases)] = stack.enter_context(databases.with_schema())
-                instrumented(made[id(databases)]).db.close()
+                made[id(databases)] = stack.enter_context(closing(Kept(stack.enter_context(databases.with_schema()))))
             return made[id(databases)]
 
         yield kept
 
 
 @pytest.fixture
-def shared_database(_kept: Callable[[Databases], str], databases: Databases) -> str:
-    """The DSN of a database with the instruments in it, in which nothing has happened."""
-    dsn = _kept(databases)
-    with connect(dsn) as db:
-        wipe(Engine(db), frozen=True)
-    return dsn
+def _wiped(_kept: Callable[[Databases], Kept], databases: Databases) -> Kept:
+    kept = _kept(databases)
+    wipe(kept.engine(), frozen=True)
+    return kept
 
 
 @pytest.fixture
-def engine(shared_database: str) -> Iterator[Engine]:
-    with connect(shared_database) as db:
-        engine = Engine(db)
-        yield engine
-        # whatever a test does, the engine keeps its promises
-        assert complaints(engine) == []
+def shared_database(_wiped: Kept) -> str:
+    """The DSN of a database with the instruments in it, in which nothing has happened."""
+    return _wiped.dsn
+
+
+@pytest.fixture
+def engine(_wiped: Kept) -> Iterator[Engine]:
+    engine = _wiped.engine()
+    yield engine
+    # whatever a test does, the engine keeps its promises
+    assert complaints(engine) == []
 
 
 @pytest.fixture
