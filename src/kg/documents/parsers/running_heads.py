@@ -1,0 +1,97 @@
+"""What a printed page says above and below its text: the title of the book or chapter, and the page's number.
+
+They stand on page after page and in the middle of sentences that go over the page. A line of the margin is one of these if it comes
+again on other pages, word for word or with a number in it that counts the pages. A head is kept where it stands first, unless
+the text says it anyway; numbers of pages are not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from kg.documents.parsers.ordinals import roman
+
+#: On fewer pages a line that comes again is chance. (A document of two pages has it on both.)
+_FEWEST = 3
+#: Of the pages from its first to its last: left and right pages have their own, and a chapter's first page has none.
+_SHARE = 1 / 3
+_NUMBER = re.compile(r"\d{1,6}")
+_WORD = re.compile(r"[^\W\d_]+")
+#: All that stands beside the number of a page, in some languages.
+_PAGE_WORDS = frozenset({"page", "pages", "p", "pp", "of", "seite", "s", "von", "de", "sur", "pagina", "página", "di", "стр", "из"})
+_ROMAN = {roman(number): number for number in range(1, 400)}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A page: its lines, and those of them that stand in its margins (`t` or `b` and the line)."""
+
+    lines: list[str]
+    margins: list[tuple[str, str]]
+
+
+def without_heads(leaves: Sequence[Leaf]) -> list[list[str]]:
+    """The lines of each page, without its running heads."""
+    places = _places(leaves)
+    running = {key for key, found in places.items() if _is_running(found, len(leaves))}
+    said = _said_elsewhere(leaves)
+    kept: list[list[str]] = []
+    for number, leaf in enumerate(leaves):
+        lines = list(leaf.lines)
+        for side, line in leaf.margins:
+            keys = [key for key in _keys(side, line, number) if key in running]
+            first = all(places[key][0] == number for key in keys)
+            if keys and not (first and _says_something(line) and _squeezed(line) not in said):
+                _take_out(lines, line)
+        kept.append(lines)
+    return kept if any(any(lines) for lines in kept) else [leaf.lines for leaf in leaves]
+
+
+def _places(leaves: Sequence[Leaf]) -> dict[Hashable, list[int]]:
+    """Where each line of a margin stands."""
+    places: dict[Hashable, list[int]] = defaultdict(list)
+    for number, leaf in enumerate(leaves):
+        for key in {key for side, line in leaf.margins for key in _keys(side, line, number)}:
+            places[key].append(number)
+    return places
+
+
+def _keys(side: str, line: str, page: int) -> Iterator[tuple[str, str, int | None]]:
+    """By what it is known on another page: its words, or those around a number and how far that is from the page's own."""
+    yield side, _squeezed(line), None
+    for number in _NUMBER.finditer(line):
+        around = line[: number.start()] + "#" + line[number.end() :]
+        yield side, _squeezed(around), int(number[0]) - page
+    if (value := _ROMAN.get(line.strip().lower())) is not None:
+        yield side, "#", value - page
+
+
+def _is_running(pages: list[int], all_pages: int) -> bool:
+    span = pages[-1] - pages[0] + 1
+    return len(pages) >= min(_FEWEST, max(all_pages, 2)) and len(pages) >= span * _SHARE
+
+
+def _says_something(line: str) -> bool:
+    words = {word.lower() for word in _WORD.findall(line)}
+    return bool(words - _PAGE_WORDS) and line.strip().lower() not in _ROMAN
+
+
+def _said_elsewhere(leaves: Sequence[Leaf]) -> set[str]:
+    """Lines outside the margins: a chapter's head is its title, which stands above its text."""
+    margins = {_squeezed(line) for leaf in leaves for _, line in leaf.margins}
+    return {squeezed for leaf in leaves for line in leaf.lines if (squeezed := _squeezed(line)) not in margins}
+
+
+def _take_out(lines: list[str], head: str) -> None:
+    """The one that is nearest to the beginning or the end: a table may have the same number in it."""
+    wanted = _squeezed(head)
+    found = [place for place, line in enumerate(lines) if _squeezed(line) == wanted]
+    if found:
+        del lines[min(found, key=lambda place: min(place, len(lines) - 1 - place))]
+
+
+def _squeezed(line: str) -> str:
+    return "".join(line.split()).lower()
