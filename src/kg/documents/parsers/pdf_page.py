@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from statistics import median
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
@@ -15,8 +14,8 @@ from kg.documents.parsers.running_heads import Leaf
 _LOOKED_AT, _NAMELESS = 2000, 0.3
 #: The share of a page's height that is margin, above and below; and how many lines of each are looked at.
 _MARGIN, _MOST_LINES = 0.12, 4
-#: What is larger than the page's text is a heading, wherever it stands.
-_LARGE = 1.25
+#: What is larger than the page's text is a heading, wherever it stands. (Of its pieces many are lower than its letters are: `an`.)
+_USUAL, _LARGE = 0.8, 1.3
 _MOST_RECTS, _MOST_NOTES = 5000, 1000
 _FILLED_IN = frozenset({raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX})
 _PASSWORD = 1 << 13
@@ -62,7 +61,7 @@ class PdfPage:
         found = [self._text.get_rect(place) for place in range(min(self._text.count_rects(), _MOST_RECTS))]
         if not found:
             return
-        large = median(up - down for _, down, _, up in found) * _LARGE
+        large = sorted(up - down for _, down, _, up in found)[int(len(found) * _USUAL)] * _LARGE
         edge = (top - bottom) * _MARGIN
         small = [(down, up) for _, down, _, up in found if 0 < up - down <= large]
         for side, rows in (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kg.documents.parsers.ordinals import roman
@@ -23,6 +23,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 #: All that stands beside the number of a page, in some languages.
 _PAGE_WORDS = frozenset({"page", "pages", "p", "pp", "of", "seite", "s", "von", "de", "sur", "pagina", "página", "di", "стр", "из"})
 _ROMAN = {roman(number): number for number in range(1, 400)}
+#: The margin, the words, and how far a number among them is from the page's own. Without words: any line that has this number.
+_Key = tuple[str, str, int | None]
 
 
 @dataclass(frozen=True)
@@ -42,31 +44,31 @@ def without_heads(leaves: Sequence[Leaf]) -> list[list[str]]:
     for number, leaf in enumerate(leaves):
         lines = list(leaf.lines)
         for side, line in leaf.margins:
-            keys = [key for key in _keys(side, line, number) if key in running]
-            first = all(places[key][0] == number for key in keys)
-            if keys and not (first and _says_something(line) and _squeezed(line) not in said):
+            keys = [*_keys(side, line, number)]
+            first = all(places[key][0] == number for key in keys if key[1])
+            if not running.isdisjoint(keys) and not (first and _says_something(line) and _squeezed(line) not in said):
                 _take_out(lines, line)
         kept.append(lines)
     return kept if any(any(lines) for lines in kept) else [leaf.lines for leaf in leaves]
 
 
-def _places(leaves: Sequence[Leaf]) -> dict[Hashable, list[int]]:
+def _places(leaves: Sequence[Leaf]) -> dict[_Key, list[int]]:
     """Where each line of a margin stands."""
-    places: dict[Hashable, list[int]] = defaultdict(list)
+    places: dict[_Key, list[int]] = defaultdict(list)
     for number, leaf in enumerate(leaves):
         for key in {key for side, line in leaf.margins for key in _keys(side, line, number)}:
             places[key].append(number)
     return places
 
 
-def _keys(side: str, line: str, page: int) -> Iterator[tuple[str, str, int | None]]:
+def _keys(side: str, line: str, page: int) -> Iterator[_Key]:
     """By what it is known on another page: its words, or those around a number and how far that is from the page's own."""
     yield side, _squeezed(line), None
     for number in _NUMBER.finditer(line):
         around = line[: number.start()] + "#" + line[number.end() :]
-        yield side, _squeezed(around), int(number[0]) - page
+        yield from ((side, words, int(number[0]) - page) for words in (_squeezed(around), ""))
     if (value := _ROMAN.get(line.strip().lower())) is not None:
-        yield side, "#", value - page
+        yield from ((side, words, value - page) for words in ("#", ""))
 
 
 def _is_running(pages: list[int], all_pages: int) -> bool:
