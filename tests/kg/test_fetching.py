@@ -181,7 +181,7 @@ def got(url: str, **more: Any) -> Fetched:
 def test_a_document(network: Network) -> None:
     network.says("/papers/a%20b.pdf?x=1", b"body", Content_Type="application/PDF; charset=x", Set_Cookie="a=b")
     assert got("https://example.org/papers/a%20b.pdf?x=1#part") == Fetched(
-        b"body", "application/pdf", "a b.pdf", "https://example.org/papers/a%20b.pdf?x=1#part"
+        b"body", "application/pdf; charset=x", "a b.pdf", "https://example.org/papers/a%20b.pdf?x=1#part"
     )
     [wire] = network.wires
     assert (wire.address, wire.port, wire.server_name, wire.host) == (PUBLIC, 443, "example.org", "example.org")

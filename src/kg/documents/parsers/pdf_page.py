@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
 
-from kg.documents.parsers.running_heads import Leaf
+from kg.documents.parsers.running_heads import Leaf, Margin
 
 #: Letters of a page that are looked at for whether their font says what they are, and the share that may be without.
 _LOOKED_AT, _NAMELESS = 2000, 0.3
@@ -16,11 +17,15 @@ _LOOKED_AT, _NAMELESS = 2000, 0.3
 _MARGIN, _MOST_LINES = 0.12, 4
 #: What is larger than the page's text is a heading, wherever it stands. (Of its pieces many are lower than its letters are: `an`.)
 _USUAL, _LARGE = 0.8, 1.3
+#: Pieces of a line with more between them than so many times its height are apart.
+_GAP = 2.5
 _MOST_RECTS, _MOST_NOTES = 5000, 1000
 _FILLED_IN = frozenset({raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX})
 _PASSWORD = 1 << 13
 _REMARKS = frozenset({raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE, raw.FPDF_ANNOT_STRIKEOUT,
                       raw.FPDF_ANNOT_SQUIGGLY, raw.FPDF_ANNOT_CARET, raw.FPDF_ANNOT_STAMP})  # fmt: skip
+
+_Box = tuple[float, float, float, float]  # left, bottom, right, top
 
 
 class PdfPage:
@@ -56,22 +61,24 @@ class PdfPage:
         inside: str = self._text.get_text_bounded()
         return whole if _letters(whole) == _letters(inside) else inside
 
-    def _margins(self) -> Iterator[tuple[str, str]]:
+    def _margins(self) -> Iterator[Margin]:
         left, bottom, right, top = self._page.get_bbox()
-        found = [self._text.get_rect(place) for place in range(min(self._text.count_rects(), _MOST_RECTS))]
+        found: list[_Box] = [self._text.get_rect(place) for place in range(min(self._text.count_rects(), _MOST_RECTS))]
         if not found:
             return
-        large = sorted(up - down for _, down, _, up in found)[int(len(found) * _USUAL)] * _LARGE
+        large = sorted(up - down for _, down, _, up in found)[int((len(found) - 1) * _USUAL)] * _LARGE
         edge = (top - bottom) * _MARGIN
-        small = [(down, up) for _, down, _, up in found if 0 < up - down <= large]
-        for side, rows in (
-            ("t", sorted((one for one in small if one[0] > top - edge), reverse=True)),
-            ("b", sorted(one for one in small if one[1] < bottom + edge)),
+        small = [box for box in found if 0 < box[3] - box[1] <= large]
+        for side, boxes in (
+            ("t", sorted((one for one in small if one[1] > top - edge), key=lambda one: -one[1])),
+            ("b", sorted((one for one in small if one[3] < bottom + edge), key=lambda one: one[1])),
         ):
-            for low, high in _rows(rows)[:_MOST_LINES]:
+            for row in _rows(boxes)[:_MOST_LINES]:
+                low, high = min(box[1] for box in row), max(box[3] for box in row)
                 slack = (high - low) / 10  # or letters of the next line reach into it
                 said = self._text.get_text_bounded(left, low + slack, right, high - slack)
-                yield from ((side, line.strip()) for line in said.splitlines() if line.strip())
+                apart = _is_apart(row, (high - low) * _GAP)
+                yield from (Margin(side, line.strip(), apart) for line in said.splitlines() if line.strip())
 
     def _written(self) -> Iterator[str]:
         """What was filled into its form, and typed on it."""
@@ -104,15 +111,21 @@ class PdfPage:
         return f"{called}: {value}" if called and value else value
 
 
-def _rows(spans: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def _rows(boxes: list[_Box]) -> list[list[_Box]]:
     """Pieces of text that stand beside each other, as one."""
-    rows: list[tuple[float, float]] = []
-    for low, high in spans:
-        if rows and min(rows[-1][1], high) - max(rows[-1][0], low) > (high - low) / 2:
-            rows[-1] = min(rows[-1][0], low), max(rows[-1][1], high)
+    rows: list[list[_Box]] = []
+    for box in boxes:
+        beside = rows[-1][0] if rows else box
+        if rows and min(beside[3], box[3]) - max(beside[1], box[1]) > (box[3] - box[1]) / 2:
+            rows[-1].append(box)
         else:
-            rows.append((low, high))
+            rows.append([box])
     return rows
+
+
+def _is_apart(row: list[_Box], gap: float) -> bool:
+    ordered = sorted(row)
+    return any(after[0] - before[2] > gap for before, after in pairwise(ordered))
 
 
 def _letters(text: str) -> str:

@@ -8,7 +8,7 @@ the text says it anyway; numbers of pages are not kept.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,17 +22,27 @@ _NUMBER = re.compile(r"\d{1,6}")
 _WORD = re.compile(r"[^\W\d_]+")
 #: All that stands beside the number of a page, in some languages.
 _PAGE_WORDS = frozenset({"page", "pages", "p", "pp", "of", "seite", "s", "von", "de", "sur", "pagina", "página", "di", "стр", "из"})
+_SEPARATORS = "|-\u2013\u2014\u00b7\u2022/"
 _ROMAN = {roman(number): number for number in range(1, 400)}
 #: The margin, the words, and how far a number among them is from the page's own. Without words: any line that has this number.
 _Key = tuple[str, str, int | None]
 
 
 @dataclass(frozen=True)
+class Margin:
+    """A line above (`t`) or below (`b`) the text. `apart`: there are wide gaps between its pieces."""
+
+    side: str
+    line: str
+    apart: bool = False
+
+
+@dataclass(frozen=True)
 class Leaf:
-    """A page: its lines, and those of them that stand in its margins (`t` or `b` and the line)."""
+    """A page: its lines, and those of them that stand in its margins."""
 
     lines: list[str]
-    margins: list[tuple[str, str]]
+    margins: list[Margin]
 
 
 def without_heads(leaves: Sequence[Leaf]) -> list[list[str]]:
@@ -43,11 +53,12 @@ def without_heads(leaves: Sequence[Leaf]) -> list[list[str]]:
     kept: list[list[str]] = []
     for number, leaf in enumerate(leaves):
         lines = list(leaf.lines)
-        for side, line in leaf.margins:
-            keys = [*_keys(side, line, number)]
+        for margin in leaf.margins:
+            keys = [*_keys(margin, number)]
             first = all(places[key][0] == number for key in keys if key[1])
-            if not running.isdisjoint(keys) and not (first and _says_something(line) and _squeezed(line) not in said):
-                _take_out(lines, line)
+            kept_once = first and _says_something(margin.line) and _squeezed(margin.line) not in said
+            if not running.isdisjoint(keys) and not kept_once:
+                _take_out(lines, margin.line)
         kept.append(lines)
     return kept if any(any(lines) for lines in kept) else [leaf.lines for leaf in leaves]
 
@@ -56,19 +67,30 @@ def _places(leaves: Sequence[Leaf]) -> dict[_Key, list[int]]:
     """Where each line of a margin stands."""
     places: dict[_Key, list[int]] = defaultdict(list)
     for number, leaf in enumerate(leaves):
-        for key in {key for side, line in leaf.margins for key in _keys(side, line, number)}:
+        for key in {key for margin in leaf.margins for key in _keys(margin, number)}:
             places[key].append(number)
     return places
 
 
-def _keys(side: str, line: str, page: int) -> Iterator[_Key]:
+def _keys(margin: Margin, page: int) -> Iterator[_Key]:
     """By what it is known on another page: its words, or those around a number and how far that is from the page's own."""
+    side, line = margin.side, margin.line
     yield side, _squeezed(line), None
     for number in _NUMBER.finditer(line):
-        around = line[: number.start()] + "#" + line[number.end() :]
-        yield from ((side, words, int(number[0]) - page) for words in (_squeezed(around), ""))
+        if _is_set_off(margin, number):
+            around = line[: number.start()] + "#" + line[number.end() :]
+            yield from ((side, words, int(number[0]) - page) for words in (_squeezed(around), ""))
     if (value := _ROMAN.get(line.strip().lower())) is not None:
         yield from ((side, words, value - page) for words in ("#", ""))
+
+
+def _is_set_off(margin: Margin, number: re.Match[str]) -> bool:
+    """Whether it stands for itself: the number of an invoice counts too, where each page is one."""
+    line = margin.line
+    if margin.apart or not _says_something(line):
+        return True
+    before, after = line[: number.start()].rstrip(), line[number.end() :].lstrip()
+    return (not before or before[-1] in _SEPARATORS) and (not after or after[0] in _SEPARATORS)
 
 
 def _is_running(pages: list[int], all_pages: int) -> bool:
@@ -83,8 +105,10 @@ def _says_something(line: str) -> bool:
 
 def _said_elsewhere(leaves: Sequence[Leaf]) -> set[str]:
     """Lines outside the margins: a chapter's head is its title, which stands above its text."""
-    margins = {_squeezed(line) for leaf in leaves for _, line in leaf.margins}
-    return {squeezed for leaf in leaves for line in leaf.lines if (squeezed := _squeezed(line)) not in margins}
+    said: set[str] = set()
+    for leaf in leaves:
+        said |= set(Counter(map(_squeezed, leaf.lines)) - Counter(_squeezed(margin.line) for margin in leaf.margins))
+    return said
 
 
 def _take_out(lines: list[str], head: str) -> None:
