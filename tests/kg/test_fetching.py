@@ -369,3 +369,9 @@ def test_nobody_listens() -> None:
     with pytest.raises(FetchFailed, match="ConnectError") as told:
         got(f"http://127.0.0.1:{port}/", allow="127.0.0.1")
     assert judge(told.value, tries_used=0, base=1.0).action == "retry"
+
+
+def test_a_redirect_with_a_space_in_it(network: Network) -> None:
+    network.says("/old", status="302 Found", Location=" /the new")
+    network.says("/the%20new", b"here", status="203 Non-Authoritative Information")
+    assert got("https://example.org/old").data == b"here"

@@ -17,8 +17,8 @@ _LOOKED_AT, _NAMELESS = 2000, 0.3
 _MARGIN, _MOST_LINES = 0.12, 4
 #: What is larger than the page's text is a heading, wherever it stands. (Of its pieces many are lower than its letters are: `an`.)
 _USUAL, _LARGE = 0.8, 1.3
-#: Pieces of a line with more between them than so many times its height are apart.
-_GAP = 2.5
+#: Pieces of a line with more between them than so many times its height are apart. Letters are half as wide as they are high.
+_GAP, _WIDE = 2.5, 1.1
 _MOST_RECTS, _MOST_NOTES = 5000, 1000
 _FILLED_IN = frozenset({raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX})
 _PASSWORD = 1 << 13
@@ -77,7 +77,7 @@ class PdfPage:
                 low, high = min(box[1] for box in row), max(box[3] for box in row)
                 slack = (high - low) / 10  # or letters of the next line reach into it
                 said = self._text.get_text_bounded(left, low + slack, right, high - slack)
-                apart = _is_apart(row, (high - low) * _GAP)
+                apart = _is_apart(row, high - low, len(said))
                 yield from (Margin(side, line.strip(), apart) for line in said.splitlines() if line.strip())
 
     def _written(self) -> Iterator[str]:
@@ -123,9 +123,12 @@ def _rows(boxes: list[_Box]) -> list[list[_Box]]:
     return rows
 
 
-def _is_apart(row: list[_Box], gap: float) -> bool:
+def _is_apart(row: list[_Box], height: float, letters: int) -> bool:
+    """Between its pieces; or, where PDFium takes them for one, by how much longer it is than its letters are."""
     ordered = sorted(row)
-    return any(after[0] - before[2] > gap for before, after in pairwise(ordered))
+    if any(after[0] - before[2] > height * _GAP for before, after in pairwise(ordered)):
+        return True
+    return max(box[2] for box in row) - ordered[0][0] > letters * height * _WIDE
 
 
 def _letters(text: str) -> str:
