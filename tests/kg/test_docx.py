@@ -119,10 +119,15 @@ def test_a_main_part_of_another_name() -> None:
     assert DocxParser().parse(data, "a.docx").text == "# Gears\n\nBronze wheels."
 
 
-@pytest.mark.parametrize("gone", ["docProps/core.xml", "[Content_Types].xml", "word/settings.xml", "word/theme/theme1.xml"])
+@pytest.mark.parametrize("gone", ["docProps/core.xml", "[Content_Types].xml", "word/settings.xml", "word/numbering.xml"])
 def test_parts_that_are_not_there(gone: str) -> None:
     data = _changed(lambda part, content: None if part == gone else (part, content))
     assert DocxParser().parse(data, "a.docx").text == "# Gears\n\nBronze wheels."
+
+
+def test_without_styles_nothing_is_a_heading() -> None:
+    data = _changed(lambda part, content: None if part == "word/styles.xml" else (part, content))
+    assert DocxParser().parse(data, "a.docx").text == "Gears\n\nBronze wheels."
 
 
 @pytest.mark.parametrize("gone", ["_rels/.rels", "word/document.xml"])

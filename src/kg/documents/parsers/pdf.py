@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import pairwise
 from statistics import median
 
@@ -34,7 +35,8 @@ class PdfParser:
         if count > MOST_PAGES:
             raise TooLarge(f"it has {count:,} pages; {MOST_PAGES:,} are allowed")
         if document.get_formtype() != raw.FORMTYPE_NONE:
-            document.init_forms()
+            with suppress(pdfium.PdfiumError):  # then it is read without what was filled in
+                document.init_forms()
         found = _Found(count)
         for number in range(count):
             found.read(document, number)
