@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from kg.documents import guessing
 from kg.documents.decoding import clean, decode
-from kg.documents.parsers import HTML, TEXT
+from kg.documents.parsers import HTML, PDF, TEXT
 from kg.documents.parsers.text import TextParser
+from kg.documents.parsing import parse
 from kg.documents.sniffing import sniff
 from kg.errors import Unreadable, Unsupported
+from tests.kg import files
 
 JAPANESE = "データベースは情報を整理して保存する仕組みです。これは多くの会社で使われています。"
 KATAKANA = "東京都庁。サーバー、データ、システムの設定を行う。"
@@ -116,3 +120,45 @@ def test_joiners_that_mean_something_stay() -> None:
     assert "\u200c" in text
     assert text.count("\u200d") == 2
     assert clean(text) == text
+
+
+@pytest.mark.parametrize("bad", [b"\xff", b"\xe2\x82", b"caf\xe9"])
+def test_a_few_bad_bytes_do_not_spoil_utf_8(bad: bytes) -> None:
+    text, [warning] = decode("Ünï çödé ".encode() * 3 + bad + " – end".encode(), named="iso-8859-1")
+    assert text.startswith("Ünï çödé ")
+    assert text.endswith("\ufffd – end")
+    assert "not all of it is utf-8: 1 characters" in warning
+
+
+def test_japanese_in_seven_bits() -> None:
+    text = "日本語の文章です。\n"
+    assert decode(text.encode("iso2022_jp")) == (text, [])
+    assert sniff(text.encode("iso2022_jp"), "a.txt") == TEXT
+    assert decode(b"costs \x1b$Bx") == ("costs \x1b$Bx", [])
+
+
+def test_what_a_terminal_would_show() -> None:
+    shown = "\x1b[1;32mINFO\x1b[0m up\x1b]0;title\x07 \x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\ \x1b]no end"
+    assert clean(shown) == "INFO up link ]no end"
+    assert clean("one\x0btwo") == "one\ntwo"
+
+
+def test_the_sender_s_word_comes_before_the_document_s_own() -> None:
+    data = "Příliš žluťoučký kůň".encode("cp1250")
+    kind = sniff(data, "a.txt", 'text/plain; Charset="Windows-1250"')
+    assert kind == "text/plain; charset=windows-1250"
+    assert asyncio.run(parse(data, kind, "a.txt")).text == "Příliš žluťoučký kůň"
+    page = b"<html><head><meta charset=koi8-r><body>" + data
+    assert asyncio.run(parse(page, sniff(page, "a", "text/html;charset=cp1250"), "a")).text == "Příliš žluťoučký kůň"
+    text = "Příliš"  # what is UTF-8 is, whatever was said
+    assert asyncio.run(parse(text.encode(), "text/plain; charset=windows-1250", "a.txt")).text == text
+
+
+@pytest.mark.parametrize("declared", ["text/plain; charset=utf-8", "text/plain; charset=", "text/plain; charset", "text/plain;x=y"])
+def test_charsets_that_say_nothing(declared: str) -> None:
+    assert sniff(b"abc", "a.txt", declared) == TEXT
+    assert asyncio.run(parse(b"caf\xe9", "text/plain; charset=klingon", "a.txt")).text == "café"
+
+
+def test_a_pdf_has_no_charset() -> None:
+    assert sniff(files.pdf(["x"]), "a.pdf", "application/pdf; charset=koi8-r") == PDF

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 
 import docx
 import pytest
 
+from kg.documents.parsers import DOCX
 from kg.documents.parsers.docx import DocxParser
 from kg.documents.parsers.ordinals import letters, roman
+from kg.documents.sniffing import sniff
+from kg.errors import Unreadable
 from tests.kg import files
 
 _NAMES = (
@@ -57,6 +61,92 @@ def _with_parts(archive: bytes, parts: dict[str, str]) -> bytes:
         for name, inner in parts.items():
             made.writestr(f"word/own_{name}.xml", f"<w:{name} {_NAMES}>{inner}</w:{name}>")
     return out.getvalue()
+
+
+# The archive
+
+
+def _changed(change: Callable[[str, bytes], tuple[str, bytes] | None], data: bytes | None = None) -> bytes:
+    """Each part, renamed, with other content, or not there."""
+    out = io.BytesIO()
+    given = files.word(("Heading 1", "Gears"), ("", "Bronze wheels."), title="Of wheels") if data is None else data
+    with zipfile.ZipFile(io.BytesIO(given)) as archive, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for item in archive.infolist():
+            if (part := change(item.filename, archive.read(item))) is not None:
+                made.writestr(*part)
+    return out.getvalue()
+
+
+_MAIN = b"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.docm", b"application/vnd.ms-word.document.macroEnabled.main+xml"),
+        ("a.dotx", b"application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"),
+        ("a.dotm", b"application/vnd.ms-word.template.macroEnabledTemplate.main+xml"),
+    ],
+)
+def test_files_with_macros_and_templates(name: str, kind: bytes) -> None:
+    data = _changed(lambda part, content: (part, content.replace(_MAIN, kind)))
+    assert sniff(data, name) == DOCX
+    assert DocxParser().parse(data, name).text == "# Gears\n\nBronze wheels."
+
+
+def test_the_strict_form() -> None:
+    usual, strict = b"http://schemas.openxmlformats.org/", b"http://purl.oclc.org/ooxml/"
+    names = [
+        (usual + b"wordprocessingml/2006/main", strict + b"wordprocessingml/main"),
+        (usual + b"officeDocument/2006/relationships", strict + b"officeDocument/relationships"),
+    ]
+
+    def change(part: str, content: bytes) -> tuple[str, bytes]:
+        for old, new in names:
+            content = content.replace(old, new)
+        return part, content
+
+    found = DocxParser().parse(_changed(change), "a.docx")
+    assert (found.text, found.title) == ("# Gears\n\nBronze wheels.", "Of wheels")
+
+
+def test_a_main_part_of_another_name() -> None:
+    def change(part: str, content: bytes) -> tuple[str, bytes]:
+        return part.replace("/document.xml", "/document2.xml"), content.replace(b"word/document.", b"word/document2.")
+
+    data = _changed(change)
+    assert sniff(data, "a.docx") == DOCX
+    assert DocxParser().parse(data, "a.docx").text == "# Gears\n\nBronze wheels."
+
+
+@pytest.mark.parametrize("gone", ["docProps/core.xml", "[Content_Types].xml", "word/settings.xml", "word/numbering.xml"])
+def test_parts_that_are_not_there(gone: str) -> None:
+    data = _changed(lambda part, content: None if part == gone else (part, content))
+    assert DocxParser().parse(data, "a.docx").text == "# Gears\n\nBronze wheels."
+
+
+def test_without_styles_nothing_is_a_heading() -> None:
+    data = _changed(lambda part, content: None if part == "word/styles.xml" else (part, content))
+    assert DocxParser().parse(data, "a.docx").text == "Gears\n\nBronze wheels."
+
+
+@pytest.mark.parametrize("gone", ["_rels/.rels", "word/document.xml"])
+def test_parts_that_must_be_there(gone: str) -> None:
+    with pytest.raises(Unreadable, match="there is no document in it"):
+        DocxParser().parse(_changed(lambda part, content: None if part == gone else (part, content)), "a.docx")
+
+
+def test_a_damaged_part_is_named_and_nothing_of_the_machine_is() -> None:
+    with pytest.raises(Unreadable, match=r"^word/document.xml in it cannot be read: ") as told:
+        DocxParser().parse(files.word_with(b"<w:document><w:body"), "a.docx")
+    assert "0x" not in str(told.value)
+
+
+def test_what_is_not_looked_into_is_told() -> None:
+    document = f"<w:document {_NAMES}><w:body>{paragraph(run('x') + '<w:r><w:object/></w:r>')}<w:altChunk/></w:body></w:document>"
+    assert DocxParser().parse(files.word_with(document.encode()), "a.docx").warnings == (
+        "documents of other formats in it are left out: 1", "objects of other programs in it are left out: 1",
+    )  # fmt: skip
 
 
 # Changes

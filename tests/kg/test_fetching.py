@@ -181,7 +181,7 @@ def got(url: str, **more: Any) -> Fetched:
 def test_a_document(network: Network) -> None:
     network.says("/papers/a%20b.pdf?x=1", b"body", Content_Type="application/PDF; charset=x", Set_Cookie="a=b")
     assert got("https://example.org/papers/a%20b.pdf?x=1#part") == Fetched(
-        b"body", "application/pdf", "a b.pdf", "https://example.org/papers/a%20b.pdf?x=1#part"
+        b"body", "application/pdf; charset=x", "a b.pdf", "https://example.org/papers/a%20b.pdf?x=1#part"
     )
     [wire] = network.wires
     assert (wire.address, wire.port, wire.server_name, wire.host) == (PUBLIC, 443, "example.org", "example.org")
@@ -369,3 +369,9 @@ def test_nobody_listens() -> None:
     with pytest.raises(FetchFailed, match="ConnectError") as told:
         got(f"http://127.0.0.1:{port}/", allow="127.0.0.1")
     assert judge(told.value, tries_used=0, base=1.0).action == "retry"
+
+
+def test_a_redirect_with_a_space_in_it(network: Network) -> None:
+    network.says("/old", status="302 Found", Location=" /the new")
+    network.says("/the%20new", b"here", status="203 Non-Authoritative Information")
+    assert got("https://example.org/old").data == b"here"

@@ -6,6 +6,7 @@ import pytest
 
 from kg.documents.parsers.html import HtmlParser
 from kg.documents.parsers.visibility import declarations
+from kg.errors import Unreadable
 
 
 def html(text: str) -> str:
@@ -140,3 +141,26 @@ def test_numbers_of_lists(given: str, read: str) -> None:
 
 def test_marks_inside_of_words() -> None:
     assert html("<p>co&shy;op&#8203;er&zwnj;ate na&#8288;me &#xfb01;ne a<wbr>b") == "cooperate name fine ab"
+
+
+def test_pages_that_are_xml() -> None:
+    page = (
+        '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x" /></head>'
+        '<body><p>One<br/>two<a id="x"/></p><div/>three</body></html>'
+    )
+    assert html(page) == "One\ntwo\n\nthree"
+    assert html('<?xml version="1.0"?>' + page) == "One\ntwo\n\nthree"
+    assert HtmlParser().parse('<?xml version="1.0" encoding="cp1250"?><html><p>kůň</html>'.encode("cp1250"), "a").text == "kůň"
+
+
+@pytest.mark.parametrize(
+    ("page", "why"),
+    [
+        ('<frameset><frame src="a.html"><frame src="b.html"><noframes>Get frames</noframes></frameset>', "a.html, b.html"),
+        ('<body><div id="root"></div><noscript>Turn it on</noscript><script src="x"></script>', "scripts"),
+    ],
+)
+def test_pages_whose_text_is_elsewhere(page: str, why: str) -> None:
+    with pytest.raises(Unreadable, match=why) as told:
+        html(page)
+    assert told.value.reason == "no_text"

@@ -30,6 +30,7 @@ from tests.kg.odd_parsers import OddParser
         (b"  <!-- x --> <!DOCTYPE HTML><p>", "", "", HTML),
         (b"<?xml version='1.0'?>\n<html>", "page", "text/plain", HTML),
         (b"<html>", "a.md", "", MARKDOWN),
+        (b"<!DOCTYPE html>\n<html lang='en'>\n<head><title>x", "a.md", "", HTML),
         ("Grüße".encode("utf-16"), "a.txt", "", TEXT),
         ("Grüße".encode("cp1252"), "a.txt", "", TEXT),
         (b"\x1b[31mred\x1b[0m and a bell \x07" + b"log line\n" * 500, "a.log", "", TEXT),

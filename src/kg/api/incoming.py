@@ -74,7 +74,8 @@ async def read(request: Request) -> Incoming:
         raise InvalidDocument(
             "there is no document in the request: send a form with a file, JSON, or bytes with their Content-Type"
         )
-    return Incoming(wish, data, media_type="" if kind == "application/octet-stream" else kind)
+    said = request.headers.get("content-type", "")[:200]  # with its charset
+    return Incoming(wish, data, media_type="" if kind == "application/octet-stream" else said)
 
 
 async def _form(request: Request) -> Incoming:

@@ -73,6 +73,10 @@ def _answer(order: dict[str, Any], stream: BinaryIO) -> tuple[dict[str, Any], by
             parser = _parser(order)
         except Exception as error:
             return {"broken": f"{type(error).__name__}: {error}"[:2000]}, b""
+        if order["charset"]:
+            from kg.documents.decoding import DECLARED  # noqa: PLC0415
+
+            DECLARED.set(order["charset"])
         parsed = parser.parse(stream.read(), order["name"])
         return _checked(parsed, order["characters"])
     except MemoryError:

@@ -25,6 +25,7 @@ from lanework.retries import BY_STATUS, retry_after_of
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 MOST_REDIRECTS = 5
+_HERE_IT_IS = frozenset({200, 203})
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PORTS = {"http": 80, "https": 443}
 _HEADERS = {
@@ -47,7 +48,7 @@ def _tls() -> ssl.SSLContext:
 
 @dataclass(frozen=True)
 class Fetched:
-    """`media_type` is what the server said; `url` is where it was found in the end."""
+    """`media_type` is what the server said, a Content-Type with its charset; `url` is where it was found in the end."""
 
     data: bytes
     media_type: str
@@ -138,7 +139,8 @@ class Fetcher:
                 except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                     problem = error
                     break
-        raise FetchFailed(f"{str(place.url)!r}: {type(problem).__name__}: {problem}") from problem
+        told = str(problem) or f"no answer within {_TIMEOUT.read:g} s"
+        raise FetchFailed(f"{str(place.url)!r}: {type(problem).__name__}: {told}") from problem
 
     async def _ask(self, transport: httpx2.AsyncHTTPTransport, place: Place, address: str) -> Fetched | str:
         host = f"[{place.host}]" if ":" in place.host else place.host
@@ -156,18 +158,19 @@ class Fetcher:
             await answer.aclose()
 
     async def _taken(self, answer: httpx2.Response, place: Place) -> Fetched | str:
-        if answer.status_code in _REDIRECTS and (where := answer.headers.get("location")):
+        if answer.status_code in _REDIRECTS and (where := answer.headers.get("location", "").strip()):
+            where = where.replace(" ", "%20")  # as browsers do
             if _ODD.search(where):
                 raise AddressRefused(f"{str(place.url)!r} leads to an address with odd characters: {where[:200]!r}")
             return str(place.url.join(where))
-        if answer.status_code != 200:
+        if answer.status_code not in _HERE_IT_IS:
             kind = BY_STATUS.get(answer.status_code, "permanent" if answer.status_code < 500 else "transient")
             later = retry_after_of(httpx2.HTTPStatusError("", request=answer.request, response=answer))
             raise FetchFailed(f"{str(place.url)!r} answered {answer.status_code}", error_class=kind, retry_after=later)
         if answer.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
             raise FetchFailed(f"{str(place.url)!r} is sent packed although that was not asked for", error_class="permanent")
         data = await self._body(answer, place)
-        said = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+        said = answer.headers.get("content-type", "").strip().lower()[:200]
         return Fetched(data, said, _name(answer, place.url), str(place.url))
 
     async def _body(self, answer: httpx2.Response, place: Place) -> bytes:

@@ -11,6 +11,10 @@ from itertools import pairwise
 
 #: Bytes that are looked at.
 _SAMPLE = 65_536
+#: Characters of UTF-8 for one byte that is none: in other encodings it is the other way round.
+_GOOD_FOR_ONE_BAD = 4
+_HIGH = bytes(range(0x80, 0x100))
+_ISO_2022 = (b"\x1b$B", b"\x1b$@")
 #: The share of the bytes above ASCII that have another beside them: in French they stand alone, in these languages in rows.
 _IN_ROWS = 0.7
 
@@ -40,6 +44,8 @@ _LANGUAGES = (
     ),
     _Language(("cp1251", "koi8_r", "cp866"), frozenset("оеаинтсрвл"), 0.45, fewest=20),
     _Language(("cp1253",), frozenset("αοιετσνηυρ"), 0.45, fewest=20),
+    _Language(("cp1255",), frozenset("יוהלאתמשרב"), 0.45, fewest=20),
+    _Language(("cp1256",), frozenset("اليمنوترب"), 0.45, fewest=20),
 )  # fmt: skip
 
 
@@ -64,6 +70,25 @@ def utf_16(data: bytes) -> str:
     encoding = "utf-16-le" if nuls[1] > nuls[0] else "utf-16-be"
     text = _decoded(head, encoding)
     return encoding if text and sum(map(_is_odd, text)) * 100 <= len(text) else ""
+
+
+def iso_2022(data: bytes) -> str:
+    """Japanese in seven bits: it looks like ASCII, but for its shifts."""
+    if not any(shift in data for shift in _ISO_2022) or not data.isascii():
+        return ""
+    try:
+        data.decode("iso2022_jp_ext")
+    except UnicodeDecodeError:
+        return ""
+    return "iso2022_jp_ext"
+
+
+def nearly_utf_8(data: bytes) -> bool:
+    """Whether it is UTF-8 with a few bytes in it that are damaged, or of another text."""
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(text) - bad - len(data.translate(None, _HIGH))
+    return good >= bad * _GOOD_FOR_ONE_BAD
 
 
 def _is_odd(character: str) -> bool:

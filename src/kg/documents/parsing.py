@@ -27,17 +27,19 @@ _KILLED = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHU
 
 
 async def parse(data: bytes, media_type: str, name: str, *, limits: ParseLimits | None = None) -> Parsed:
-    """The text of a document. `Unreadable` says in words what is wrong with it, a crash or a limit of the process included.
-    A cancel of the caller kills the process."""
+    """The text of a document; `media_type` is one that `sniff` gives. `Unreadable` says in words what is wrong with it, a crash or
+    a limit of the process included. A cancel of the caller kills the process."""
     limits = limits or ParseLimits.from_settings(KgSettings.load())
     called = safe_name(name)
     if not data:
         raise Unreadable(f"{called!r} is empty", reason="empty")
     if len(data) > limits.size:
         raise TooLarge(f"{called!r} has {len(data):,} bytes; {limits.size:,} are allowed")
-    order = {"name": called, "characters": limits.characters, **_sent(media_type, called)}
+    kind, _, more = media_type.partition(";")
+    charset = more.partition("charset=")[2].strip()
+    order = {"name": called, "characters": limits.characters, "charset": charset, **_sent(kind, called)}
     head, text = await _ask(json.dumps(order).encode() + b"\n", data, called, limits)
-    return _parsed(head, text, called, media_type)
+    return _parsed(head, text, called, kind)
 
 
 def _sent(media_type: str, called: str) -> dict[str, Any]:

@@ -32,8 +32,9 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_PACKAGE = "EncryptedPackage".encode("utf-16-le")
+#: Some programs put a number behind it.
+_WORD = re.compile(rb"word/document\d*\.xml")
 _ZIPPED = (
-    (b"word/document.xml", DOCX),
     (b"xl/workbook.xml", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     (b"ppt/presentation.xml", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     (b"mimetypeapplication/epub+zip", "application/epub+zip"),
@@ -42,6 +43,9 @@ _ZIPPED = (
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]{0,200}\?>\s*)?(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
+#: Markdown may begin with any element, but not so.
+_HTML_PAGE = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype\s+html\b[^>]{0,300}>\s*<)?html\b[^>]{0,2000}>\s*<(?:head|body)\b", re.I)
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w:.-]{1,40})", re.IGNORECASE)
 #: Types whose content has no mark of its own: their name decides.
 _TEXTS = frozenset({TEXT, MARKDOWN, HTML})
 _VAGUE = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download", TEXT})
@@ -49,11 +53,15 @@ _WORDS = {PDF: "a PDF", DOCX: "a DOCX", TEXT: "text", HTML: "HTML", "application
 
 
 def sniff(data: bytes, name: str = "", declared: str = "") -> str:
-    """The media type, one that can be read here; else `Unsupported` says what it is. `declared` may be a Content-Type."""
+    """The media type, one that can be read here; else `Unsupported` says what it is. `declared` may be a Content-Type, whose
+    charset is kept where it matters."""
     found = detect(data, name, declared)
     if not parsers.is_known(found):
         raise Unsupported(f"{_called(name)} is {_told(found)}; read are {', '.join(sorted(parsers.suffixes()))}")
-    return found
+    charset = _CHARSET.search(declared) if found in _TEXTS else None
+    if charset is None or charset[1].lower() in ("utf-8", "utf8", "us-ascii"):
+        return found
+    return f"{found}; charset={charset[1].lower()}"
 
 
 def detect(data: bytes, name: str = "", declared: str = "") -> str:
@@ -77,7 +85,7 @@ def _by_content(data: bytes) -> str:
     if b"%PDF-" in data[:1024]:
         return PDF
     if data.startswith(b"PK\x03\x04"):
-        return next((kind for mark, kind in _ZIPPED if mark in data), "application/zip")
+        return DOCX if _WORD.search(data) else next((kind for mark, kind in _ZIPPED if mark in data), "application/zip")
     if data.startswith(_OLE):
         if _ENCRYPTED_PACKAGE in data:
             raise Unreadable("it is encrypted: save it without a password", reason="encrypted")
@@ -102,7 +110,7 @@ def _check_claim(seen: str, claimed: str, name: str) -> None:
 def _text_type(data: bytes, name: str, claimed: str, said: str) -> str:
     if (wrong := next((one for one in (claimed, said) if one in (PDF, DOCX) or one.startswith("image/")), "")) != "":
         raise Unsupported(f"{_called(name)} should be {_told(wrong)}, but its content is text")
-    if claimed != MARKDOWN and _HTML_START.match(_narrow(data[:16_384])):
+    if (_HTML_PAGE if claimed == MARKDOWN else _HTML_START).match(_narrow(data[:16_384])):
         return HTML
     if claimed:
         return claimed

@@ -33,7 +33,7 @@ _SUFFIXES = {
     ".txt": TEXT, ".text": TEXT, ".log": TEXT, ".rst": TEXT, ".adoc": TEXT, ".org": TEXT, ".tex": TEXT,
     ".md": MARKDOWN, ".markdown": MARKDOWN, ".mdown": MARKDOWN,
     ".html": HTML, ".htm": HTML, ".xhtml": HTML,
-    ".pdf": PDF, ".docx": DOCX,
+    ".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".dotx": DOCX, ".dotm": DOCX,
 }  # fmt: skip
 _registered: dict[str, Parser] = {}
 _registered_suffixes: dict[str, str] = {}

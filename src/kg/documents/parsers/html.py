@@ -11,7 +11,14 @@ from kg.documents.parsers.page import SPACE, Page
 from kg.errors import Unreadable
 from kg.parts import Parsed
 
-_CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]{1,40})|<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_:.-]{1,40})",
+    re.IGNORECASE,
+)
+#: What is written as XML may end an element where it begins. Browsers know that of XML alone: in HTML, `<title/>` has no end.
+_XML = re.compile(r"\s*<\?xml\b|.{0,2000}?<html\b[^>]{0,500}xmlns", re.IGNORECASE | re.DOTALL)
+_ENDED = re.compile(r"<([a-zA-Z][\w:.-]{0,30})((?:\s[^<>]{0,2000})?)/>")
+_VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"})
 #: Ends that may be left out do not count: a list of ten thousand `<li>` is flat.
 _TAG = re.compile(
     r"<(/?)(?!(?:p|li|dt|dd|t[rdh]|thead|tbody|tfoot|option|br|hr|img|input|meta|link|col|wbr|area|source|base)\b)[a-zA-Z]"
@@ -25,14 +32,29 @@ class HtmlParser:
 
     def parse(self, data: bytes, name: str) -> Parsed:
         named = _CHARSET.search(data[:4096])
-        text, warnings = decode(data, named=named[1].decode("ascii") if named else "")
+        text, warnings = decode(data, named=(named[1] or named[2]).decode("ascii") if named else "")
+        if _XML.match(text):
+            text = _ENDED.sub(_with_its_end, text)
         _check_depth(text)
         tree = LexborHTMLParser(text)
         root, whole = _root(tree)
         page = Page(keep_footers=not whole)
         if root is not None:
             page.read(root)
-        return Parsed(clean(page.text()), clean(_title(tree)), {}, tuple(warnings))
+        said = clean(page.text())
+        if not said.strip() and (why := _why_nothing(tree)):
+            raise Unreadable(f"there is no text in it: {why}", reason="no_text")
+        return Parsed(said, clean(_title(tree)), {}, tuple(warnings))
+
+
+def _with_its_end(found: re.Match[str]) -> str:
+    return found[0] if found[1].lower() in _VOID else f"<{found[1]}{found[2]}></{found[1]}>"
+
+
+def _why_nothing(tree: LexborHTMLParser) -> str:
+    if frames := [said for node in tree.css("frame, iframe") if (said := node.attributes.get("src"))]:
+        return f"it shows other pages in frames: {', '.join(frames[:5])[:500]}"
+    return "it is a page that scripts write when somebody looks at it" if tree.css_first("script") is not None else ""
 
 
 def _check_depth(text: str) -> None:

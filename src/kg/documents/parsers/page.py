@@ -11,8 +11,8 @@ from kg.documents.parsers.visibility import declarations, is_hidden, text_is_sho
 
 _OUT = frozenset(
     {
-        "script", "style", "noscript", "template", "svg", "math", "iframe", "object", "embed", "canvas", "audio", "video", "map",
-        "select", "button", "input", "textarea", "datalist", "dialog", "nav", "head",
+        "script", "style", "noscript", "noframes", "template", "svg", "math", "iframe", "object", "embed", "canvas", "audio",
+        "video", "map", "select", "button", "input", "textarea", "datalist", "dialog", "nav", "head",
     }
 )  # fmt: skip
 _BLOCKS = frozenset(
