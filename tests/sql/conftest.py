@@ -34,12 +34,12 @@ def _kept(_fleet: object) -> Iterator[Callable[[Databases], str]]:
 
 
 @pytest.fixture
-def shared_database(_kept: Callable[[Databases], str], databases: Databases) -> str:
+def shared_database(_kept: Callable[[Databases], str], databases: Databases, way: Callable[[str], str]) -> str:
     """The DSN of a database with the instruments in it, in which nothing has happened."""
     dsn = _kept(databases)
     with connect(dsn) as db:
         wipe(Engine(db), frozen=True)
-    return dsn
+    return way(dsn)
 
 
 @pytest.fixture
@@ -52,8 +52,10 @@ def engine(shared_database: str) -> Iterator[Engine]:
 
 
 @pytest.fixture
-def another(shared_database: str) -> Iterator[Another]:
+def another(request: pytest.FixtureRequest, shared_database: str) -> Iterator[Another]:
     """Opens further connections to the test's database. A deadlock is an answer that tests wait for: it comes soon."""
+    if request.config.getoption("--through"):
+        pytest.skip("not through a pooler: it sets limits of several sessions, and looks at who waits for whom")
     with ExitStack() as stack:
 
         def opened(options: str = "") -> Engine:
