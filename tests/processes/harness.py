@@ -7,6 +7,7 @@ Process   one `lanework worker`: the supervisor (guard), and under it the worker
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -108,6 +109,7 @@ class Site:
         self.dsn, self.folder, self.sql = dsn, folder, sql
         self.plant = ""
         self.patience = 1.0  # of what the tests would wait
+        self.longest = math.inf  # seconds, however busy the machine is
         self.judged = True  # by the oracles, in the end
         self.client = jobs.declared(Lanework(dsn, notify=True, allow_unsafe=True))
         self.client.lanes.list()  # brings the lanes and types into the database
@@ -215,7 +217,7 @@ class Site:
         """Seconds that it took. Fails with what the processes said when it takes too long."""
         begun = time.monotonic()
         while not condition():
-            if time.monotonic() - begun > seconds * self.patience * stretch():
+            if time.monotonic() - begun > min(seconds * self.patience * stretch(), self.longest):
                 raise Late(f"waited {seconds} s for {what}\n{self.explain()}")
             time.sleep(0.02)
         return time.monotonic() - begun

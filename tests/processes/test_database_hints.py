@@ -64,6 +64,32 @@ def test_a_listener_that_is_killed_costs_a_poll_and_comes_back(database: str) ->
     asyncio.run(main())
 
 
+def test_a_listener_that_cannot_stay_stops_nobody(database: str) -> None:
+    """For a while each LISTEN connection dies as soon as it is there: jobs start by the poll, and whoever waits for one gets it."""
+
+    async def kill(db: psycopg.AsyncConnection[Any]) -> None:
+        while True:
+            await db.execute(KILL)
+            await asyncio.sleep(0.02)
+
+    async def main() -> None:
+        async with Lanework(database) as app, await psycopg.AsyncConnection.connect(database, autocommit=True) as db:
+            echo = echo_of(app)
+            async with app.worker(lanes=["work"]) as worker:
+                await until(lambda: worker.health()["listening"])
+                killing = asyncio.create_task(kill(db))
+                async with await psycopg.AsyncConnection.connect(database, autocommit=True) as other:
+                    quiet = await (await other.execute(QUIET)).fetchall()  # a hint might slip through between two kills
+                for (job_id,) in quiet:
+                    assert (await app._await(job_id, timeout=30)).result == 1
+                killing.cancel()
+                await asyncio.wait([killing])
+                await until(lambda: worker.health()["listening"])
+                await heard(worker, echo)
+
+    asyncio.run(main())
+
+
 async def heard(worker: Worker, echo: Job[[int], int]) -> None:
     """A hint gets through again: with a poll of two minutes, nothing else would start this job in time."""
     await worker.app.lanes.aset("work", poll_interval_ms=120_000)

@@ -119,7 +119,7 @@ BUGS = [
 
 @pytest.mark.parametrize("bug", BUGS, ids=[bug.what for bug in BUGS])
 def test_a_planted_bug_is_noticed(site: Site, bug: Bug) -> None:
-    site.patience, site.judged = 0.6, False
+    site.patience, site.longest, site.judged = 0.6, 100.0, False  # what does not come is waited for once, within the limit above
     site.plant = bug.plant
     with ExitStack() as stack:
         for mutation in bug.mutations:

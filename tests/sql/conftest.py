@@ -64,22 +64,26 @@ def _wiped(_kept: Callable[[Databases], Kept], databases: Databases) -> Kept:
 
 
 @pytest.fixture
-def shared_database(_wiped: Kept) -> str:
+def shared_database(_wiped: Kept, way: Callable[[str], str]) -> str:
     """The DSN of a database with the instruments in it, in which nothing has happened."""
-    return _wiped.dsn
+    return way(_wiped.dsn)
 
 
 @pytest.fixture
-def engine(_wiped: Kept) -> Iterator[Engine]:
-    engine = _wiped.engine()
-    yield engine
-    # whatever a test does, the engine keeps its promises
-    assert complaints(engine) == []
+def engine(request: pytest.FixtureRequest, _wiped: Kept, shared_database: str) -> Iterator[Engine]:
+    with ExitStack() as stack:
+        through = request.config.getoption("--through")  # a pooler hands out sessions as it likes
+        engine = Engine(stack.enter_context(connect(shared_database))) if through else _wiped.engine()
+        yield engine
+        # whatever a test does, the engine keeps its promises
+        assert complaints(engine) == []
 
 
 @pytest.fixture
-def another(shared_database: str) -> Iterator[Another]:
+def another(request: pytest.FixtureRequest, shared_database: str) -> Iterator[Another]:
     """Opens further connections to the test's database. A deadlock is an answer that tests wait for: it comes soon."""
+    if request.config.getoption("--through"):
+        pytest.skip("not through a pooler: it sets limits of several sessions, and looks at who waits for whom")
     with ExitStack() as stack:
 
         def opened(options: str = "") -> Engine:

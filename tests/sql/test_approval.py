@@ -50,10 +50,10 @@ WAYS: dict[str, Way] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_whatever_the_way_it_waits_for_its_approval(desk: Desk, way: Callable[[Desk, str], int]) -> None:
+@pytest.mark.parametrize("submit", WAYS.values(), ids=WAYS)
+def test_whatever_the_way_it_waits_for_its_approval(desk: Desk, submit: Callable[[Desk, str], int]) -> None:
     desk.kind("t", approval="always")
-    job = way(desk, "t")
+    job = submit(desk, "t")
     assert desk.engine.status(job) == "awaiting_approval"
     desk.engine.promote(), desk.engine.sweep()
     move(desk.engine, hours=2)
@@ -64,10 +64,10 @@ def test_whatever_the_way_it_waits_for_its_approval(desk: Desk, way: Callable[[D
     assert [claim.id for claim in desk.claim("t")] == [job]
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-def test_whatever_the_way_it_is_estimated_first(desk: Desk, way: Callable[[Desk, str], int]) -> None:
+@pytest.mark.parametrize("submit", WAYS.values(), ids=WAYS)
+def test_whatever_the_way_it_is_estimated_first(desk: Desk, submit: Callable[[Desk, str], int]) -> None:
     desk.kind("t", estimated=True, approval="above", approval_above=5)
-    job = way(desk, "t")
+    job = submit(desk, "t")
     assert desk.engine.status(job) == "pending"
     estimate = desk.estimate("t", low=1, high=9, tokens=3, warnings=["dear"])
     assert desk.engine.status(job) == "awaiting_approval"
