@@ -97,7 +97,13 @@ def _errors(of: str = "lanework.") -> list[type[LaneworkError]]:
         kind = queue.pop()
         found.append(kind)
         queue += kind.__subclasses__()
-    ours = [kind for kind in found if kind.__module__.startswith(of) and kind not in (LaneworkError, KgError)]
+    # but for those that the command line makes of a server's answer: they are there once somebody has asked one
+    made = "kg.cli.remote"
+    ours = [
+        kind
+        for kind in found
+        if kind.__module__.startswith(of) and kind.__module__ != made and kind not in (LaneworkError, KgError)
+    ]
     return sorted(ours, key=lambda kind: kind.code)
 
 

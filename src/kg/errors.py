@@ -11,6 +11,7 @@ KgError
 ├── LastAdministrator  KG-113   nobody would be left who may manage users and roles
 ├── ServerAway         KG-120   the command line finds no server
 ├── Refused            KG-121   the server said no to the command line
+├── WrongRequest       KG-122   a value on the command line is none that the server takes
 ├── DocumentNotFound   KG-200   no such document, or not for the one who asks
 ├── InvalidDocument    KG-201   a document cannot be accepted like this
 ├── SameContent        KG-202   the new content is another document's in the same ontology
@@ -118,6 +119,12 @@ class ServerAway(KgError):
 
 class Refused(KgError):
     code = "KG-121"
+
+
+class WrongRequest(KgError):
+    code = "KG-122"
+    exit_code = 2
+    http_status = 422
 
 
 class DocumentNotFound(KgError):

@@ -51,6 +51,14 @@ def test_users_tokens_and_roles(cli: Callable[..., Any]) -> None:
     assert "platform_admin" in cli("roles", "-o", "ids")[1].split()
 
 
+def test_a_token_that_has_expired_is_not_called_valid(cli: Callable[..., Any], database: str) -> None:
+    assert cli("users", "add", "ada")[0] == cli("tokens", "create", "ada", "--days", "1")[0] == 0
+    assert cli("tokens", "list")[1].splitlines()[1].endswith("valid")
+    with psycopg.connect(database, autocommit=True) as db:
+        db.execute("update kg.credentials set expires_at = now()")
+    assert cli("tokens", "list")[1].splitlines()[1].endswith("expired")
+
+
 def test_roles_are_made_shown_and_removed(cli: Callable[..., Any]) -> None:
     grants = ("graph:read", "documents:write=own", "documents:read=ontology:a, b", "jobs:submit:add=own")
     code, out, err = cli("roles", "set", "curator", "--allow", *grants, "--description", "keeps a shelf", "-o", "json")

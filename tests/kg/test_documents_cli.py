@@ -112,6 +112,13 @@ def test_what_cannot_be_taken_is_named_and_the_rest_goes_in(cli: Cli, tmp_path: 
     assert (code, err) == (2, "LW-100: --name is for one document, and there are 2\n")
 
 
+def test_one_without_a_graph_says_so(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "coast.txt").write_text("Lighthouses have Lamps.")
+    code, out, _ = cli("ingest", "coast.txt", "--no-graph", "--collection", "shelf", "--ontology", "notes", "--wait", "-o", "ids")
+    assert code == 0
+    assert "  graph      none: in the collection shelf\n" in cli("docs", "show", out.strip())[1]
+
+
 def test_stdin_with_a_name_and_json_of_what_has_ended(cli: Cli) -> None:
     said = TEXT.format("on stdin")
     code, out, err = cli("ingest", "-", "--name", "letter.txt", "--ontology", "letters", "--wait", "--json", stdin=said)

@@ -50,6 +50,7 @@ def test_from_text_to_done(docs: House) -> None:
     assert (shown["processing_status"], shown["chunks_done"]) == ("completed", 2)
     assert docs.ask("read_only", "GET", f"/documents/{document['id']}/text").text == TEXT
     assert docs.ask("read_only", "GET", f"/documents/{document['id']}/text?start=6&finish=10").text == "have"
+    assert docs.ask("read_only", "GET", f"/documents/{document['id']}/text?start=6&finish=5").json()["field"] == "finish"
     again = put(docs)
     assert again.status_code == 200 and again.json()["existing"] and again.json()["document"]["id"] == document["id"]
     assert docs.ask("contributor", "POST", f"/documents/{document['id']}/retry").status_code == 409

@@ -48,7 +48,7 @@ def test_search(cli: Cli) -> None:
     found = json.loads(cli("search", "Exercise", "-o", "json", "--limit", "1")[1])
     assert found[0]["evidence"]["quote"] == "Exercise"
     assert cli("search", "exercise", "--mode", "text", "-o", "ids")[1] == f"{found[0]['id']}\n"
-    assert cli("search", "zebra", "--mode", "text") == (0, "", "nothing was found; try other words\n")
+    assert cli("search", "zebra", "--mode", "text") == (0, "", "nothing was found; try other words, or --passages\n")
     code, _, err = cli("search", "x", "--ontology", "nowhere")
     assert (code, err) == (5, "KG-261: there is no ontology 'nowhere'\n")
     code, out, _ = cli("search", "--passages", "fuel", "oil", "--mode", "text", "--limit", "1")
@@ -82,7 +82,9 @@ def test_related(cli: Cli, graph: Any) -> None:
     assert cli("related", "heart", "--ontology", "medicine")[0] == 0
     code, out, err = cli("related", "heart", "--ontology", "cars")
     assert (code, out, err.split(":")[0]) == (5, "", "KG-262")
-    assert cli("related", "heart", "--hops", "9")[0] == 1
+    code, _, err = cli("related", "heart", "--hops", "9")
+    assert (code, err.splitlines()[-1]) == (2, "KG-122: hops: should be less than or equal to 6")
+    assert cli("path", "", "heart") == (2, "", "KG-122: start: string should have at least 1 character\n")
 
 
 def test_path(cli: Cli, graph: Any) -> None:

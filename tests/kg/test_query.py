@@ -155,6 +155,8 @@ def test_a_query_is_embedded_once(place: Place) -> None:
         ("related", {"concept": 1, "hops": 7}), ("related", {"concept": 1, "nodes": 0}), ("related", {"concept": 1, "seconds": 31}),
         ("related", {"concept": 2**70}), ("connect", {"start": 1, "end": 1}), ("connect", {"start": 1, "end": 2, "k": 21}),
         ("connect", {"start": 1, "end": 2, "max_hops": 7}), ("connect", {"start": "", "end": 2}),
+        ("connect", {"start": True, "end": 2}), ("related", {"concept": True}), ("related", {"concept": 1.5}),
+        ("resolve", {"phrase": " "}), ("resolve", {"phrase": ""}),
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked(place: Place, path: str, body: Any) -> None:

@@ -16,6 +16,7 @@ from kg.api import incoming
 from kg.api.incoming import Incoming
 from kg.documents.document import Document, New, Status
 from kg.documents.documents import Documents
+from kg.errors import InvalidDocument
 from lanework import Estimate
 from lanework.api import Forbidden, Routes, Who
 from lanework.api.fields import Before, Id, Limit
@@ -131,6 +132,8 @@ class DocumentRoutes:
     async def text(self, who: Who, document_id: Id, start: Place = None, finish: Place = None) -> PlainTextResponse:
         """The text that was found in it, or the characters from `start` to `finish`: what
         offsets of passages and quotes count in."""
+        if start is not None and finish is not None and finish < start:
+            raise InvalidDocument(f"finish: expected {start} or more, where `start` is, got {finish}", field="finish")
         await self.documents.show(document_id, Reach.of(who, READ))
         return PlainTextResponse((await self.documents.text(document_id))[start:finish])
 

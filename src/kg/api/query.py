@@ -25,6 +25,8 @@ from lanework.api import Routes, Who
 from lanework.api.fields import Body, Id
 
 Phrase = Annotated[str, Field(min_length=1, max_length=LONGEST)]
+#: In a body an id is a number: `true` is none.
+Number = Annotated[int, Field(strict=True, ge=1, le=2**63 - 1)]
 Ontology = Annotated[str, Field(min_length=1, max_length=100)]
 One = Annotated[str | None, Parameter(min_length=1, max_length=100, description="one alone")]
 Types = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(min_length=1, max_length=50)]
@@ -49,7 +51,7 @@ class RelatedQuery(Body):
     """`concept` is an id, or a phrase; the answer says which concept that came to. `nodes` and `seconds` are the budget; an
     answer that used it up says so."""
 
-    concept: Id | Phrase
+    concept: Number | Phrase
     hops: Annotated[int, Field(ge=1, le=MOST_HOPS)] = 2
     nodes: Annotated[int, Field(ge=1, le=MOST_NODES)] = 100
     seconds: Seconds = 2.0
@@ -69,8 +71,8 @@ class PhraseQuery(Body):
 class ConnectQuery(Body):
     """Each end is a concept's id, or a phrase; the answer says which concept that came to."""
 
-    start: Id | Phrase
-    end: Id | Phrase
+    start: Number | Phrase
+    end: Number | Phrase
     k: Annotated[int, Field(ge=1, le=MOST_PATHS)] = 3
     max_hops: Annotated[int, Field(ge=1, le=MOST_STEPS)] = 4
     seconds: Seconds = 5.0

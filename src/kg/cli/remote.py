@@ -14,7 +14,7 @@ import httpx2
 
 from kg import errors
 from kg.cli.note import read_note
-from kg.errors import AccessNotFound, KgError, NotAuthenticated, Refused, ServerAway, TooMany
+from kg.errors import AccessNotFound, KgError, NotAuthenticated, Refused, ServerAway, TooMany, WrongRequest
 from lanework.errors import ConfigError
 
 DEFAULT_URL = "http://127.0.0.1:8000"
@@ -86,7 +86,7 @@ def _error(answer: httpx2.Response) -> KgError:
         said = answer.json()
         detail, code = str(said["detail"]), said.get("code")
     except (ValueError, KeyError, TypeError, AttributeError):
-        detail, code = f"the answer was {answer.status_code}", None
+        said, detail, code = {}, f"the answer was {answer.status_code}", None
     if answer.status_code == httpx2.codes.UNAUTHORIZED:
         return NotAuthenticated(f"{detail}; is KG_TOKEN right? `kg tokens create USER` makes another one")
     if answer.status_code == httpx2.codes.TOO_MANY_REQUESTS:
@@ -94,7 +94,18 @@ def _error(answer: httpx2.Response) -> KgError:
         return TooMany(detail, retry_after=int(wait) if wait.isdecimal() else 1)
     if (kind := _known().get(code)) is not None:
         return kind(detail)
+    if answer.status_code == httpx2.codes.UNPROCESSABLE_CONTENT:
+        return WrongRequest(_wrong(said.get("errors")) or detail)
     return (AccessNotFound if answer.status_code == httpx2.codes.NOT_FOUND else Refused)(detail)
+
+
+def _wrong(errors: Any) -> str:
+    """By the names of fields, as options have them; of several things that a value could have been, the last."""
+    found: dict[str, str] = {}
+    for one in errors if isinstance(errors, list) else ():
+        field = ".".join(str(one.get("at", "")).split(".")[1:2])
+        found[field] = str(one.get("message", "")).lower().replace("input should", "should", 1)
+    return "; ".join(f"{field}: {message}" for field, message in found.items())
 
 
 @cache

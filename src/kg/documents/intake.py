@@ -32,9 +32,8 @@ class Intake:
 
         async def act(tx: Transaction) -> tuple[int, bool]:
             ontology = await hold(tx, new.ontology, by=new.owner)
-            if not reach.covers(
-                new.ontology, ontology.created_by
-            ):  # a graph is all of its documents: whose it is says who adds to it
+            # a graph is all of its documents: whose it is says who adds to it
+            if not reach.covers(new.ontology, ontology.created_by):
                 raise OntologyNotFound(f"there is no ontology {new.ontology!r} that you may add to; it is somebody else's")
             if ontology.state == "frozen":
                 raise OntologyFrozen(f"the ontology {new.ontology!r} is frozen: it takes no documents")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from kg._store import reading as store
 from kg._store.reading import Candidate
-from kg.errors import NothingLike
+from kg.errors import InvalidQuery, NothingLike
 from kg.graph.forms import lookups
 from kg.graph.searching import Searching
 from kg.graph.sight import Run
@@ -45,6 +45,8 @@ class Phrases:
         self._run, self._searching, self._like = run, searching, like
 
     async def resolve(self, phrase: str, ontologies: Sequence[int] | None) -> Resolved:
+        if not phrase.strip():
+            raise InvalidQuery("phrase: expected some words", field="phrase")
         asked = await self._searching.asked(phrase, "hybrid")
         verb = store.resolve_phrase(
             sorted(lookups(phrase)), asked.model, asked.vector, _SIGNS.sub(" ", asked.words or ""), ontologies, depth=DEPTH

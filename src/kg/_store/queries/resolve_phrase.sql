@@ -17,6 +17,7 @@ with named as (
 )
 select c.id, o.name, c.label, f.named, f.likeness, f.words
 from found f
-join kg.concepts c on c.id = f.id
+-- each by its id: joined, a plan would read all of them
+cross join lateral (select c.id, c.label, c.ontology_id, c.seen_count from kg.concepts c where c.id = f.id offset 0) c
 join kg.ontologies o on o.id = c.ontology_id
 order by f.named desc, case when f.named then c.seen_count end desc, f.score desc, c.id

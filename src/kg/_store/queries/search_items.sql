@@ -9,8 +9,9 @@ with near as (
 select i.no, o.name, d.id, d.name, d.title, i.source_id, (i.meta ->> 'start')::int, (i.meta ->> 'finish')::int, i.text, i.collection,
        f.likeness, f.words
 from found f
-join kg.items i on i.no = f.id
-join kg.documents d on d.id = i.document_id
+-- each by its id: joined, a plan would read all of them
+cross join lateral (select * from kg.items i where i.no = f.id offset 0) i
+cross join lateral (select * from kg.documents d where d.id = i.document_id offset 0) d
 join kg.ontologies o on o.id = d.ontology_id
 where %(collection)s::text is null or i.collection = %(collection)s
 order by i.no

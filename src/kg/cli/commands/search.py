@@ -45,8 +45,12 @@ def run(options: argparse.Namespace) -> int:
     if options.output == "table" and found:
         write(*(_passages(found) if passages else _concepts(found)))
     else:
-        show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none="nothing was found; try other words")
+        show(options.output, found, COLUMNS, id_of=lambda it: it["id"], none=_none(passages))
     return 0
+
+
+def _none(passages: bool) -> str:
+    return f"nothing was found; try other words{'' if passages else ', or --passages'}"
 
 
 def _concepts(found: list[Any]) -> list[str]:

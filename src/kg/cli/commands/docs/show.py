@@ -32,9 +32,16 @@ def _errors(document: Record) -> list[Record]:
     return found
 
 
+def _graph(document: Record) -> str:
+    """Said only of one without a graph."""
+    options = document["options"]
+    return "" if options.get("graph", True) else f"none: in the collection {options.get('collection') or document['ontology']}"
+
+
 def _page(document: Record, errors: list[Record]) -> list[str]:
     facts = [
-        ("name", document["name"]), ("title", document["title"]), ("ontology", document["ontology"]), ("status", state(document)),
+        ("name", document["name"]), ("title", document["title"]), ("ontology", document["ontology"]), ("graph", _graph(document)),
+        ("status", state(document)),
         ("chunks", chunks(document)), ("error", document["error"]), ("version", document["version"]),
         ("type", document["media_type"]), ("size", size(document["size"])), ("characters", document["characters"]),
         ("key", document["key"]), ("owner", document["owner"]), ("job", document["job_id"]), ("since", document["created_at"][:19]),

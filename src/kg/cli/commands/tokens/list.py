@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from datetime import datetime
+from datetime import UTC, datetime
 
 from kg.access.access import Token
 from kg.cli.house import with_access
@@ -14,6 +14,12 @@ def _day(at: datetime | None, otherwise: str) -> str:
     return otherwise if at is None else f"{at:%Y-%m-%d}"
 
 
+def state(token: Token, now: datetime) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    return "expired" if token.expires_at is not None and token.expires_at <= now else "valid"
+
+
 COLUMNS: list[Column[Token]] = [
     Column("ID", lambda it: it.id, right=True),
     Column("USER", lambda it: it.user, flexible=True),
@@ -22,7 +28,7 @@ COLUMNS: list[Column[Token]] = [
     Column("ONLY", lambda it: "all of his" if it.only is None else ", ".join(it.only), flexible=True),
     Column("EXPIRES", lambda it: _day(it.expires_at, "never")),
     Column("USED", lambda it: _day(it.last_used_at, "never")),
-    Column("STATE", lambda it: "revoked" if it.revoked_at else "valid"),
+    Column("STATE", lambda it: state(it, datetime.now(UTC))),
 ]
 
 
