@@ -42,7 +42,15 @@ def names(doc: Doc) -> list[Mention]:
     found = _apart([*found, *_titles(doc, found)])
     found = _apart([*found, *_unseen(doc, found)])
     found = _apart([*found, *_again(doc, found)])
-    return [one for one in found if not is_empty(one.text(doc)) and not is_shouted(doc, one)]
+    return [one for one in found if _is_name(doc, one) and not is_shouted(doc, one)]
+
+
+def _is_name(doc: Doc, one: Mention) -> bool:
+    """Not `The`, `We`; not `churches`, which the recogniser takes for somebody; and a number is nobody."""
+    text = one.text(doc)
+    if is_empty(text) or (one.last - one.first == 1 and doc[one.first].is_stop and not doc[one.first].is_upper):
+        return False
+    return not one.named or any(letter.isalpha() for letter in text) and text != text.lower()
 
 
 def is_empty(text: str) -> bool:
@@ -107,7 +115,9 @@ def _whole(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 
 
 def _belongs(token: Token, one: Mention) -> bool:
-    return _is_proper(token) and token.dep_ == "compound" and one.first <= token.head.i < one.last and token.lower_ not in _ROLES
+    if not _is_proper(token) or token.dep_ != "compound" or not one.first <= token.head.i < one.last:
+        return False
+    return token.lower_ not in _ROLES and token.lower_ not in _BEFORE
 
 
 def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:

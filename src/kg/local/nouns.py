@@ -64,7 +64,7 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
     while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
         first += 1
     one = Mention(tokens[first].i, head.i + 1, CONCEPT)
-    return one if head.pos_ != "PROPN" or is_shouted(head.doc, one) else Mention(one.first, one.last, "")
+    return one if head.pos_ != "PROPN" or not head.text[0].isupper() or is_shouted(head.doc, one) else Mention(one.first, one.last, "")
 
 
 def _is_part(token: Token, taken: set[int]) -> bool:
