@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kg.local.dates import days, lone_years, without_frame
 from kg.local.mentions import TYPES, Mention
+from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -15,15 +16,6 @@ _QUOTES = frozenset("\"'“”‘’«»„`″")
 _BEFORE = frozenset(("the", "a", "an", "hi", "hello", "hey", "dear", "re", "fwd"))
 _OPEN, _CLOSE = "([{", ")]}"
 _AFTER = frozenset(("'s", "’s", "'", "’", ",", ";", ":", "-", "–", "and", "of"))
-#: What somebody is, not who: written with a capital, and no name.
-_ROLES = frozenset((
-    "admiral", "ambassador", "archbishop", "bishop", "captain", "cd", "ceo", "cfo", "chairman", "chairwoman", "champion",
-    "chancellor", "chief", "coach", "colonel", "commander", "count", "cto", "deputy", "director", "dr", "dr.", "duke",
-    "dvd", "emperor", "executive", "general", "governor", "judge", "justice", "king", "lady", "lieutenant", "lord", "lp",
-    "major", "manager", "marshal", "mayor", "minister", "miss", "mr", "mr.", "mrs", "mrs.", "ms", "ms.", "officer",
-    "president", "prime", "prince", "princess", "prof", "prof.", "professor", "queen", "rear", "regent", "representative",
-    "reverend", "secretary", "senator", "sergeant", "sir", "vice",
-))  # fmt: skip
 _LONGEST_TITLE = 10
 #: Written with a capital in letters and forms, and nobody's name.
 _EMPTY = frozenset((
@@ -50,7 +42,9 @@ def _is_name(doc: Doc, one: Mention) -> bool:
     text = one.text(doc)
     if is_empty(text) or (one.last - one.first == 1 and doc[one.first].is_stop and not doc[one.first].is_upper):
         return False
-    return not one.named or any(letter.isalpha() for letter in text) and text != text.lower()
+    if all(token.lower_ in ROLES for token in doc[one.first : one.last]):
+        return False
+    return not one.named or any(letter.isalpha() for letter in text) and (text != text.lower() or text == text.upper())
 
 
 def is_empty(text: str) -> bool:
@@ -117,7 +111,7 @@ def _whole(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 def _belongs(token: Token, one: Mention) -> bool:
     if not _is_proper(token) or token.dep_ != "compound" or not one.first <= token.head.i < one.last:
         return False
-    return token.lower_ not in _ROLES and token.lower_ not in _BEFORE
+    return token.lower_ not in ROLES and token.lower_ not in _BEFORE
 
 
 def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
@@ -157,9 +151,9 @@ def _unseen(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 
 
 def _named(run: list[Token]) -> Iterator[Mention]:
-    while run and run[0].lower_ in _ROLES:
+    while run and run[0].lower_ in ROLES:
         run = run[1:]
-    if run and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower()):
+    if run and run[-1].lower_ not in ROLES and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower()):
         yield Mention(run[0].i, run[-1].i + 1, "")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
 from kg.local.names import is_empty, is_shouted
+from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -64,7 +65,12 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
     while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
         first += 1
     one = Mention(tokens[first].i, head.i + 1, CONCEPT)
-    return one if head.pos_ != "PROPN" or not head.text[0].isupper() or is_shouted(head.doc, one) else Mention(one.first, one.last, "")
+    return Mention(one.first, one.last, "") if _is_named(head) and not is_shouted(head.doc, one) else one
+
+
+def _is_named(head: Token) -> bool:
+    """A proper noun, and not what somebody is: the Prime Minister."""
+    return head.pos_ == "PROPN" and head.text[0].isupper() and head.lower_ not in ROLES
 
 
 def _is_part(token: Token, taken: set[int]) -> bool:
