@@ -40,7 +40,7 @@ def load() -> Language:
 
 
 def _paragraphs(doc: Doc) -> Doc:
-    """No sentence goes over an empty line: a heading has no full stop. And none begins after a mere word, in the middle of a name."""
+    """No sentence goes over an empty line: a heading has no full stop. None begins after a mere word, inside of a name."""
     for token in doc[:-1]:
         if token.is_space and token.text.count("\n") > 1:
             doc[token.i + 1].is_sent_start = True

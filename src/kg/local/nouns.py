@@ -57,12 +57,15 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
         or not _is_word(head)
         or head.lemma_.lower() in _EMPTY
         or is_empty(head.text)
+        or (head.is_stop and not head.is_upper)
     ):
         return None
     first = len(tokens) - 1
     while first > 0 and _is_part(tokens[first - 1], taken) and len(tokens) - first < _LONGEST:
         first -= 1
-    while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
+    while first > 1 and tokens[first].text == "-" and tokens[first - 1].i not in taken and not tokens[first - 1].whitespace_:
+        first -= 1  # non-steroidal
+    while first < len(tokens) - 1 and _is_outside(tokens[first], tokens[first + 1]):
         first += 1
     one = Mention(tokens[first].i, head.i + 1, CONCEPT)
     return Mention(one.first, one.last, "") if _is_named(head) and not is_shouted(head.doc, one) else one
@@ -71,6 +74,11 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
 def _is_named(head: Token) -> bool:
     """A proper noun, and not what somebody is: the Prime Minister."""
     return head.pos_ == "PROPN" and head.text[0].isupper() and head.lower_ not in ROLES
+
+
+def _is_outside(token: Token, after: Token) -> bool:
+    """A large pot is a pot; but a first-line treatment is no line treatment."""
+    return (token.lower_ in _WHICH and after.text != "-") or token.is_punct or not _is_word(token)
 
 
 def _is_part(token: Token, taken: set[int]) -> bool:
