@@ -15,7 +15,7 @@ _FARTHEST = 8  # words
 
 
 def lengthened(doc: Doc, mentions: list[Mention]) -> list[Mention]:
-    """Common nouns before a bracket with their acronym take the words that it stands for; what lay in these goes. Sorted, as given."""
+    """Common nouns before a bracket with their acronym take the words that it stands for; what lay in these goes. Sorted."""
     kept: list[Mention] = []
     for one in mentions:
         whole = _whole(doc, one) if one.type in (CONCEPT, "") else one

@@ -27,7 +27,7 @@ _DAYS = frozenset((
 ))  # fmt: skip
 _OF = frozenset(("year", "report"))
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
-_HALF = re.compile(r"\d\d-\d\d")
+_NUMERIC = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONE = frozenset(("pobj", "npadvmod", "appos", "conj"))
 
 
@@ -38,12 +38,8 @@ def days(doc: Doc, one: Mention) -> Iterator[Mention]:
         first -= 1
     elif _YEAR.fullmatch(doc[first].text) and first > 1 and _MONTH.fullmatch(doc[first - 1].text):
         first -= 1 + (doc[first - 2].text.isdecimal() and len(doc[first - 2].text) <= 2)
-    if (
-        one.last - first == 1
-        and _YEAR.fullmatch(doc[first].text)
-        and _HALF.fullmatch(doc[one.last : one.last + 2].text.lstrip("-"))
-    ):
-        yield Mention(first, one.last + 2, one.type)  # 2024-03-01
+    if _NUMERIC.fullmatch(one.text(doc)):
+        yield one
         return
     for index in range(one.first + 1, one.last - 1):
         if doc[index].lower_ in _BETWEEN and _is_year(doc, first, index) and _has_digit(doc, index + 1, one.last):
@@ -81,9 +77,7 @@ def without_frame(doc: Doc, one: Mention) -> Mention | None:
 
 
 def _says_nothing(number: str, type: str) -> bool:
-    """A port is no year, and half of a day none either: 03-01."""
-    if type == "date" and _HALF.fullmatch(number):
-        return True
+    """A port is no year."""
     return number.isdecimal() and (len(number) < 3 or (type == "date" and not _YEAR.fullmatch(number)))
 
 

@@ -16,13 +16,14 @@ _JOINING = frozenset(
 )
 _SMALL = _JOINING | frozenset((
     "a", "am", "an", "as", "au", "auf", "aus", "avec", "bei", "bisher", "ce", "ces", "cette", "con", "das", "dans", "dem", "des",
-    "den", "det", "die", "e", "een", "ein", "eine", "el", "en", "er", "es", "et", "für", "gli", "het", "i", "il", "im", "in", "ist", "l",
-    "las", "les", "lo", "los", "mit", "nach", "nel", "nos", "o", "os", "par", "para", "per", "por", "pour", "sa", "se", "ses",
+    "den", "det", "die", "e", "een", "ein", "eine", "el", "en", "er", "es", "et", "für", "gli", "het", "i", "il", "im", "in", "ist",
+    "l", "las", "les", "lo", "los", "mit", "nach", "nel", "nos", "o", "os", "par", "para", "per", "por", "pour", "sa", "se", "ses",
     "sie", "son", "su", "sur", "um", "un", "una", "und", "une", "uno", "wie", "wir", "y", "в", "и", "на", "о", "с", "это",
 ))  # fmt: skip
+_WHERE = frozenset(("aus", "bei", "durch", "in", "nach", "von"))
 _MONEY = frozenset(("dollar", "dollars", "euro", "euros", "franken", "pesos"))
 #: Where so many words within sentences have a capital, every noun has one, and one word alone is no name.
-_NOUNS_TOO = 0.2
+_NOUNS_TOO = 0.28
 
 
 def foreign_names(doc: Doc, recognised: list[Mention]) -> list[Mention]:
@@ -31,12 +32,18 @@ def foreign_names(doc: Doc, recognised: list[Mention]) -> list[Mention]:
     runs = [run for run in map(_without_small, _runs(doc)) if run and not _is_counted(doc, run)]
     long = [run for run in runs if len(run) > 1]
     words = {token.text for run in long for token in run}
-    if not _has_capital_nouns(doc):
-        words |= {run[0].text for run in runs if not run[0].is_sent_start}
+    plain = not _has_capital_nouns(doc)
+    words |= {run[0].text for run in runs if not run[0].is_sent_start and (plain or _is_place(doc, run[0], recognised))}
     kept = [run for run in runs if len(run) > 1 or run[0].text in words]
     found = [Mention(run[0].i, run[-1].i + 1, "person" if (run[0].i, run[-1].i + 1) in person else "") for run in kept]
     days = (one for one in recognised if not one.named and not any(token.is_alpha for token in doc[one.first : one.last]))
     return sorted([*found, *(one for one in days if not any(map(one.touches, found)))])
+
+
+def _is_place(doc: Doc, token: Token, recognised: list[Mention]) -> bool:
+    """in Berlin, and the recogniser knows it"""
+    where = token.i > 0 and doc[token.i - 1].text in _WHERE
+    return where and any(one.type == "place" and one.first <= token.i < one.last for one in recognised)
 
 
 def _runs(doc: Doc) -> Iterator[list[Token]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_BY_LAST = {
+_BY_HEAD = {
     word: type
     for type, words in (
         (
@@ -31,9 +31,10 @@ def kind(type: str, words: list[str]) -> str:
     """The type of a name with these words."""
     if type not in _DOUBTFUL or len(words) < 2:
         return type
-    last = _BY_LAST.get(words[-1].casefold().rstrip("."))
-    if last is not None:
-        return last if type in ("", "person") else type
+    head = words[words.index("of") - 1] if "of" in words[1:] else words[-1]  # the University of Oslo
+    said = _BY_HEAD.get(head.casefold().rstrip("."))
+    if said is not None:
+        return said if type in ("", "person") else type
     if words[0].casefold().rstrip(".") in _BEFORE_PERSONS and "of" not in words:
         return "person"
     return "product" if type == "person" and any(map(str.isdecimal, words[-1])) else type

@@ -68,12 +68,14 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
     while first < len(tokens) - 1 and _is_outside(tokens[first], tokens[first + 1]):
         first += 1
     one = Mention(tokens[first].i, head.i + 1, CONCEPT)
-    return Mention(one.first, one.last, "") if _is_named(head) and not is_shouted(head.doc, one) else one
+    return Mention(one.first, one.last, "") if _is_named(head, one) and not is_shouted(head.doc, one) else one
 
 
-def _is_named(head: Token) -> bool:
-    """A proper noun, and not what somebody is: the Prime Minister."""
-    return head.pos_ == "PROPN" and head.text[0].isupper() and head.lower_ not in ROLES
+def _is_named(head: Token, one: Mention) -> bool:
+    """A proper noun, and not what somebody is: the Prime Minister; nor one word that is all of a heading or a cell."""
+    if head.pos_ != "PROPN" or not head.text[0].isupper() or head.lower_ in ROLES:
+        return False
+    return one.last - one.first > 1 or not head.is_sent_start or head.dep_ != "ROOT" or not head.text[1:].islower()
 
 
 def _is_outside(token: Token, after: Token) -> bool:

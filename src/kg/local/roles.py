@@ -11,8 +11,8 @@ ROLES = frozenset((
     "editor", "emperor", "employee", "employer", "empress", "engineer", "executive", "general", "gov", "gov.", "governor",
     "head", "headmaster", "inspector", "judge", "justice", "king", "lady", "lieutenant", "lord", "lp", "major", "manager",
     "marquess", "marquis", "marshal", "mayor", "member", "midshipman", "minister", "miss", "mr", "mr.", "mrs", "mrs.", "ms",
-    "ms.", "officer", "owner", "parliamentarian", "pastor", "president", "priest", "prime", "prince", "princess", "principal", "prof",
-    "prof.", "professor", "prophet", "prosecutor", "queen", "rabbi", "rear", "rector", "regent", "representative",
+    "ms.", "officer", "owner", "parliamentarian", "pastor", "president", "priest", "prime", "prince", "princess", "principal",
+    "prof", "prof.", "professor", "prophet", "prosecutor", "queen", "rabbi", "rear", "rector", "regent", "representative",
     "researcher", "reverend", "secretary", "senator", "sergeant", "sheriff", "sir", "speaker", "specialist", "superintendent",
     "supervisor", "teacher", "treasurer", "trustee", "tsar", "czar", "vice", "viscount", "warden",
 ))  # fmt: skip
