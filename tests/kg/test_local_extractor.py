@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from kg.errors import ModelFiles
 from kg.local import english
 from kg.local.cleaning import BREAK, PART, parts, prose, squeezed
+from kg.local.concepts import Concepts
 from kg.local.extractor import LocalExtractor
 from kg.local.files import locate
+from kg.local.reading import Seen
 from kg.local.relations import MOST_IN_SENTENCE
 from kg.parts import Concept, Extraction, Extractor
 from tests.kg.local_models import local_extractor
@@ -289,8 +291,9 @@ def test_what_somebody_is_and_small_letters_are_no_names() -> None:
 
 
 def test_a_word_that_is_a_common_noun_as_often_is_one() -> None:
-    known = labels(extract("Agreement was reached. The agreement ends in May. They signed the agreement in Rome."))
-    assert [one.type for label, one in known.items() if label.casefold() == "agreement"] == ["concept"]
+    named, common = Seen("Agreement", "organization", 0, 9), Seen("agreement", "concept", 20, 29)
+    assert [one.type for one in Concepts([named, common]).all] == ["concept"]
+    assert [one.type for one in Concepts([named, named, common]).all] == ["organization"]
 
 
 def test_no_sentence_begins_inside_of_a_name() -> None:
@@ -307,9 +310,12 @@ def test_parts_of_a_name_are_one() -> None:
 
 
 def test_a_greeting_and_a_caption_are_nobody() -> None:
-    found = extract('Hi David,\n\nDavid Osei sent it.\n\nApologies: Sofia Rossi\n\n"Come," she said.')
-    assert not {"Hi David", "Apologies", "Come", "Come,"} & {one.label for one in found.concepts if one.type != "concept"}
-    assert "David" not in labels(found)
+    found = extract(
+        '> Hi Laura,\n>\n> Calder & Sons sent a quote. Laura Bennett left.\n\nApologies: Sofia Rossi\n\n"Come," she said.'
+    )
+    assert not {"Apologies", "Come", "Come,"} & {one.label for one in found.concepts if one.type != "concept"}
+    assert "Laura Bennett" in labels(found)
+    assert not {"Hi Laura", "Laura"} & set(labels(found))
 
 
 def test_days_are_whole_and_other_numbers_none() -> None:
