@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from kg.errors import ModelFiles
 from kg.local import english
 from kg.local.cleaning import BREAK, PART, parts, prose, squeezed
+from kg.local.concepts import Concepts
 from kg.local.extractor import LocalExtractor
 from kg.local.files import locate
+from kg.local.reading import Seen
 from kg.local.relations import MOST_IN_SENTENCE
 from kg.parts import Concept, Extraction, Extractor
 from tests.kg.local_models import local_extractor
@@ -278,3 +280,129 @@ def test_changed_files_of_the_parser_are_refused(monkeypatch: pytest.MonkeyPatch
     (tmp_path / "ner" / "cfg").write_bytes((real / "ner" / "cfg").read_bytes() + b" ")
     with pytest.raises(ModelFiles, match="is not the file that was tested"):
         LocalExtractor().load()
+
+
+def test_what_somebody_is_and_small_letters_are_no_names() -> None:
+    known = labels(
+        extract("The Prime Minister met the Chief Financial Officer. Dolofen relieves headache. The Bishop took oryx meat.")
+    )
+    assert {known[one].type for one in ("Prime Minister", "Chief Financial Officer", "headache")} == {"concept"}
+    assert not any(one.type != "concept" for label, one in known.items() if "Bishop" in label or "oryx" in label)
+
+
+def test_a_word_that_is_a_common_noun_as_often_is_one() -> None:
+    named, common = Seen("Agreement", "organization", 0, 9), Seen("agreement", "concept", 20, 29)
+    assert [one.type for one in Concepts([named, common]).all] == ["concept"]
+    assert [one.type for one in Concepts([named, named, common]).all] == ["organization"]
+
+
+def test_no_sentence_begins_inside_of_a_name() -> None:
+    found = extract("The Keller family\n\nAnna Keller is a surgeon in Berlin. Her brother Peter Keller runs a vineyard.")
+    assert {"Anna Keller", "Peter Keller"} <= set(labels(found))
+    assert ("Anna Keller", "IS_A", "surgeon") in stated(found)
+
+
+def test_parts_of_a_name_are_one() -> None:
+    known = labels(extract("The Bay of Biscay is deep. The Aquila X200 replaces another camera."))
+    assert {"Bay of Biscay", "Aquila X200"} <= set(known)
+    assert not {"Bay", "Biscay", "Aquila", "X200"} & set(known)
+    assert (known["Bay of Biscay"].type, known["Aquila X200"].type) == ("place", "product")
+
+
+def test_a_greeting_and_a_caption_are_nobody() -> None:
+    found = extract(
+        '> Hi Laura,\n>\n> Calder & Sons sent a quote. Laura Bennett left.\n\nApologies: Sofia Rossi\n\n"Come," she said.'
+    )
+    assert not {"Apologies", "Come", "Come,"} & {one.label for one in found.concepts if one.type != "concept"}
+    assert "Laura Bennett" in labels(found)
+    assert not {"Hi Laura", "Laura"} & set(labels(found))
+
+
+def test_days_are_whole_and_other_numbers_none() -> None:
+    text = "On Wed, 12 Jun 2024 it began; on 2017-03-01 it was planned. It listens on port 7070. Pay within thirty (30) days."
+    dates = {one.label for one in extract(text).concepts if one.type == "date"}
+    assert dates == {"12 Jun 2024", "2017-03-01"}
+
+
+def test_acronyms_of_common_nouns() -> None:
+    found = extract(
+        "The classifier reached an area under the curve (AUC) of 0.81. It makes short-chain fatty acids (SCFAs)."
+        " The AUC was measured again, and SCFAs were found. A first-line treatment helps."
+    )
+    known = labels(found)
+    assert known["area under the curve"].search_terms == ("AUC",)
+    assert known["short-chain fatty acids"].search_terms == ("SCFAs",)
+    assert "first-line treatment" in known
+    assert not {"AUC", "SCFAs", "curve", "line treatment"} & set(known)
+
+
+def test_a_word_that_is_cut_at_the_end_of_a_line_is_one() -> None:
+    found = extract("Mr. Josiah Tren-\nchard drove oak piles for the founda-\ntion of the pier.")
+    assert {"Josiah Trenchard", "foundation"} <= set(labels(found))
+    assert "Josiah Tren-\nchard" in {one.quote for one in found.instances}
+
+
+def test_rows_of_values_are_cells() -> None:
+    text = "id,name,city,salary\n1,Hannah Fischer,Basel,98000\n2,Omar Haddad,Dubai,72000\n"
+    assert prose(text).count(BREAK) >= 9
+    assert {"Hannah Fischer", "Omar Haddad"} <= set(labels(extract(text)))
+    assert BREAK not in prose("It cost 1,120,000 or 3,400,000 or 5,000,000, they say, and more, in 2023, than before.")
+
+
+def test_a_caption_ends_the_line_before_it() -> None:
+    text = "Present: Amara Okafor (chair), Jonas Lindqvist, Priya Raman and Tom Becker\nApologies: Sofia Rossi\n"
+    assert "Tom Becker" in labels(extract(text))
+
+
+def test_a_list_without_articles_is_no_definition() -> None:
+    found = extract("Oslo, the capital, is rich. Salt, pepper, oil are needed.")
+    assert ("Oslo", "IS_A", "capital") in stated(found)
+    assert not any(type == "IS_A" and one.casefold() == "salt" for one, type, _ in stated(found))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "never"),
+    [
+        (
+            "La cooperativa Olivar del Sur vende aceite a Italia, Alemania y Japón desde hace años. Su presidenta, Carmen Ortega,"
+            " explicó que la sequía redujo la cosecha. Los precios han subido mucho.",
+            {"Olivar del Sur", "Italia", "Alemania", "Japón", "Carmen Ortega"},
+            {"La", "Su", "Los", "Alemania y Japón"},
+        ),
+        (
+            "Der Speicher soll 18 Millionen Euro kosten und bald in den Betrieb gehen. Geschäftsführerin Katharina Vogel sagte, die"
+            " Anlage werde viele Haushalte versorgen. Das Land Sachsen fördert das Vorhaben mit viel Geld.",
+            {"Land Sachsen"},
+            {"Speicher", "Der Speicher", "Millionen Euro", "Anlage", "Haushalte", "Geld", "Vorhaben"},
+        ),
+        (
+            "Компания открыла новый завод. Директор завода Анна Петрова сообщила, что предприятие будет выпускать лопасти для"
+            " ветряных турбин. Строительство финансировал банк. На заводе работают люди.",
+            {"Анна Петрова"},
+            {"Компания", "На", "Директор", "Строительство"},
+        ),
+    ],
+)
+def test_names_of_other_languages(text: str, names: set[str], never: set[str]) -> None:
+    found = extract(text)
+    assert names <= set(labels(found))
+    assert not never & set(labels(found))
+    assert all(one.tier == "weak" for one in found.relationships)
+
+
+def test_japanese_words_are_found_by_their_script() -> None:
+    found = extract(
+        "社長の田中健一氏は、大阪市に新しい研究所を開設した。同社は京都大学と電池を開発している。電池は電気自動車に使われる。"
+    )
+    known = labels(found)
+    assert {"田中健一": "person", "大阪市": "place", "京都大学": "organization", "電池": "concept"}.items() <= {
+        label: one.type for label, one in known.items()
+    }.items()
+    assert len([one for one in found.instances if one.quote == "電池"]) == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["北京大学的研究人员开发了一种新的电池材料。" * 20, "أعلنت شركة الواحة للطاقة عن افتتاح محطة جديدة. " * 9]
+)
+def test_of_a_script_without_borders_or_capitals_nothing_is_guessed(text: str) -> None:
+    assert not extract(text).concepts

@@ -29,20 +29,32 @@ _MARKUP = (
 #: Stands where a cell, a column or a short line ends: no sentence goes over it. Where a text has it, it is a space.
 BREAK = "\x1e"
 _CELL = re.compile(r"\||(?<=\S)\t|(?<=\S) (?= {2,}[^ \xa0])")
-_SHORT_LINE = re.compile(r"^(?=[^\n]{1,55}\n[ >]{0,6}[^\W_a-z])[^\n]*[^\s.,;:!?-] *\n", re.MULTILINE)
-_WORD = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+_SHORT_LINE = re.compile(
+    rf"(?:^|(?<={BREAK}))(?=[^\n{BREAK}]{{1,55}}\n[ >]{{0,6}}[^\W_a-z])[^\n{BREAK}]*[^\s.,;:!?-] *\n", re.MULTILINE
+)
+#: A row of values: three commas at least that no space follows, and that do not stand inside a number.
+_ROW = re.compile(r"^(?=(?:[^\n,]{0,200},(?! |\d{3}(?!\d))){3})[^\n]*$", re.MULTILINE)
+_COMMA = re.compile(r",(?! )")
+#: Not in scripts without spaces: there a line is as long as it likes.
+_WORD = re.compile(rf"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uff00-\uffef]{{{_LONGEST_WORD + 1},}}")
+_CAPTION = re.compile(r"(?<![,;\s-])[ ]*\n(?=[ >]{0,6}[^\W\d_a-z][^\W\d_]{1,20}(?: [^\W\d_]{1,20})?:(?:\s|$))")
 _ODD = re.compile(r"[^\S\n \x1e]|[\x00-\x09\x0b-\x1d\x1f\x7f\u200b-\u200f\u2028-\u202e\ufeff\ud800-\udfff]")
-_GAP = re.compile(rf"[ {BREAK}]*[\n{BREAK}][ \n{BREAK}]*|  +")
+#: What is one space to a reader, or an empty line; and where a word is cut at the end of a line, nothing.
+_GAP = re.compile(rf"(?<=[^\W\d_])- *\n *(?=[a-zß-ÿ])|[ {BREAK}]*[\n{BREAK}][ \n{BREAK}]*|  +")
 _PARAGRAPH, _SENTENCE, _SPACE = re.compile(r"\n[ \t]*\n"), re.compile(r"[.!?…][\"'”’)\]]*\s|\n"), re.compile(r"\s")
 
 
 def prose(text: str) -> str:
     """As long as `text`, character for character."""
     text = _ODD.sub(" ", _CELL.sub(BREAK, text.replace(BREAK, " ")))
+    text = _ROW.sub(lambda row: _COMMA.sub(BREAK, row[0]), text)
     text = _without_comments(_without_code(text))
     for pattern in _MARKUP:
         text = pattern.sub(_blank, text)
-    return _SHORT_LINE.sub(lambda found: found[0][:-1] + BREAK, _WORD.sub(_blank, _RULE.sub(_blank, text)))
+    text = _WORD.sub(_blank, _RULE.sub(_blank, text))
+    for pattern in (_SHORT_LINE, _CAPTION):
+        text = pattern.sub(lambda found: found[0][:-1] + BREAK, text)
+    return text
 
 
 def _without_code(text: str) -> str:
@@ -86,10 +98,9 @@ def squeezed(text: str) -> tuple[str, list[int]]:
     pieces: list[str] = []
     done = 0
     for gap in _GAP.finditer(text):
-        pieces += [text[done : gap.start()], "\n\n" if gap[0].count("\n") > 1 or BREAK in gap[0] else " "]
-        places += [*range(done, gap.start()), gap.start()]
-        if pieces[-1] == "\n\n":
-            places.append(gap.start() + 1)
+        between = "" if gap[0][0] == "-" else "\n\n" if gap[0].count("\n") > 1 or BREAK in gap[0] else " "
+        pieces += [text[done : gap.start()], between]
+        places += [*range(done, gap.start()), *range(gap.start(), gap.start() + len(between))]
         done = gap.end()
     pieces.append(text[done:])
     return "".join(pieces), [*places, *range(done, len(text))]

@@ -59,7 +59,9 @@ def _concept(key: str, home: str, seen: list[Seen], explained: Mapping[str, str]
     own = [one for one in seen if form(one.label) == home] or seen
     label = _commonest(one.label for one in own)
     types = Counter(one.type for one in own if one.type)
-    type = next((name for name, _ in types.most_common() if name != CONCEPT), CONCEPT if types else "")
+    # of a word that is a common noun as often, the capital says nothing: the Agreement, this agreement
+    common = types[CONCEPT] >= sum(one.type != CONCEPT for one in own)
+    type = CONCEPT if common and types else next((name for name, _ in types.most_common() if name != CONCEPT), "")
     # what the text said itself: the graph takes it for sure
     terms = {one.also for one in own if one.also} | {one.label for one in seen if form(one.label) in explained}
     terms = {term for term in terms if form(term) != home}

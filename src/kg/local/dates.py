@@ -21,7 +21,13 @@ _BETWEEN = frozenset(("to", "and", "or", "until", "till", "through", "-", "–",
 _MONTH = re.compile(
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|March|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
+_DAYS = frozenset((
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "mon", "tue", "wed", "thu", "fri", "sat", "sun",
+    "spring", "summer", "autumn", "fall", "winter", "easter", "christmas",
+))  # fmt: skip
+_OF = frozenset(("year", "report"))
 _YEAR = re.compile(r"1[0-9]{3}|20[0-9]{2}")
+_NUMERIC = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONE = frozenset(("pobj", "npadvmod", "appos", "conj"))
 
 
@@ -30,6 +36,11 @@ def days(doc: Doc, one: Mention) -> Iterator[Mention]:
     first = one.first
     if first and _MONTH.fullmatch(doc[first].text) and doc[first - 1].text.isdecimal() and len(doc[first - 1].text) <= 2:
         first -= 1
+    elif _YEAR.fullmatch(doc[first].text) and first > 1 and _MONTH.fullmatch(doc[first - 1].text):
+        first -= 1 + (doc[first - 2].text.isdecimal() and len(doc[first - 2].text) <= 2)
+    if _NUMERIC.fullmatch(one.text(doc)):
+        yield one
+        return
     for index in range(one.first + 1, one.last - 1):
         if doc[index].lower_ in _BETWEEN and _is_year(doc, first, index) and _has_digit(doc, index + 1, one.last):
             yield Mention(first, index, one.type)
@@ -55,11 +66,41 @@ def without_frame(doc: Doc, one: Mention) -> Mention | None:
         first += 1
     while first < last and doc[last - 1].lower_ in _FRAME:
         last -= 1
-    if last - first == 1 and doc[first].text.isdecimal() and len(doc[first].text) < 3:
+    first = max((at + 1 for at in range(first, last) if doc[at].text in ")]" and _is_unopened(doc, first, at)), default=first)
+    if one.type == "date":
+        first = _after_words(doc, first, last)
+    if last - first == 1 and _says_nothing(doc[first].text, one.type):
         return None
     if _has_digit(doc, first, last) or (one.type == "date" and any(_MONTH.fullmatch(token.text) for token in doc[first:last])):
         return Mention(first, last, one.type)
     return None
+
+
+def _says_nothing(number: str, type: str) -> bool:
+    """A port is no year."""
+    return number.isdecimal() and (len(number) < 3 or (type == "date" and not _YEAR.fullmatch(number)))
+
+
+def _is_unopened(doc: Doc, first: int, at: int) -> bool:
+    """thirty (30) days"""
+    return not any(token.text in "([" for token in doc[first:at])
+
+
+def _after_words(doc: Doc, first: int, last: int) -> int:
+    """`Annual Report 2023`, `the end of the 19th century`: where the day begins, if one ends it."""
+    for at in range(last - 1, first, -1):
+        before = doc[at - 1]
+        if before.lower_ in _OF or (before.is_title and before.pos_ in ("NOUN", "PROPN") and not _is_of_days(before.text)):
+            return at if _has_digit(doc, at, last) else first
+    return first
+
+
+def _is_of_days(word: str) -> bool:
+    return is_month(word) or word.casefold() in _DAYS
+
+
+def is_month(word: str) -> bool:
+    return bool(_MONTH.fullmatch(word))
 
 
 def lone_years(doc: Doc) -> Iterator[Mention]:

@@ -21,7 +21,7 @@ FILES = (
     "vocab/vectors.cfg",
 )  # fmt: skip
 _PARAGRAPHS = "kg_paragraphs"
-FEW_WORDS, LEAST_SMALL = 25, 0.12
+FEW_WORDS, LEAST_SMALL = 12, 0.18
 SHA256 = "a2ae55d523d1b60eb2a01e03c83ca0c3617aa9590d0d3f6e7364b2dc2ed7f70d"
 
 
@@ -40,14 +40,17 @@ def load() -> Language:
 
 
 def _paragraphs(doc: Doc) -> Doc:
-    """No sentence goes over an empty line: a heading has no full stop."""
+    """No sentence goes over an empty line: a heading has no full stop. None begins after a mere word, inside of a name."""
     for token in doc[:-1]:
         if token.is_space and token.text.count("\n") > 1:
             doc[token.i + 1].is_sent_start = True
+        elif token.is_alpha:
+            doc[token.i + 1].is_sent_start = False
     return doc
 
 
 def is_english(doc: Doc) -> bool:
-    """Every second word of English is one of its small words; of German and others hardly one in ten. A few may be anything."""
-    words = [token for token in doc if token.is_alpha and not token.is_upper]
+    """Every second word of English that has no capital is one of its small words; of German and others hardly one in ten. A few may
+    be anything, and a list of names is read like English."""
+    words = [token for token in doc if token.is_alpha and not token.is_upper and not token.is_title]
     return len(words) < FEW_WORDS or sum(token.is_stop for token in words) >= LEAST_SMALL * len(words)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from kg.local.dates import days, lone_years, without_frame
+from kg.local.dates import days, is_month, lone_years, without_frame
+from kg.local.joining import joined
+from kg.local.kinds import kind
 from kg.local.mentions import TYPES, Mention
+from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -15,16 +19,8 @@ _QUOTES = frozenset("\"'“”‘’«»„`″")
 _BEFORE = frozenset(("the", "a", "an", "hi", "hello", "hey", "dear", "re", "fwd"))
 _OPEN, _CLOSE = "([{", ")]}"
 _AFTER = frozenset(("'s", "’s", "'", "’", ",", ";", ":", "-", "–", "and", "of"))
-#: What somebody is, not who: written with a capital, and no name.
-_ROLES = frozenset((
-    "admiral", "ambassador", "archbishop", "bishop", "captain", "cd", "ceo", "cfo", "chairman", "chairwoman", "champion",
-    "chancellor", "chief", "coach", "colonel", "commander", "count", "cto", "deputy", "director", "dr", "dr.", "duke",
-    "dvd", "emperor", "executive", "general", "governor", "judge", "justice", "king", "lady", "lieutenant", "lord", "lp",
-    "major", "manager", "marshal", "mayor", "minister", "miss", "mr", "mr.", "mrs", "mrs.", "ms", "ms.", "officer",
-    "president", "prime", "prince", "princess", "prof", "prof.", "professor", "queen", "rear", "regent", "representative",
-    "reverend", "secretary", "senator", "sergeant", "sir", "vice",
-))  # fmt: skip
 _LONGEST_TITLE = 10
+_CAPTIONS = frozenset(("", "work", "product", "facility", "law", "event"))
 #: Written with a capital in letters and forms, and nobody's name.
 _EMPTY = frozenset((
     "attachment", "bcc", "best", "cc", "cheers", "date", "dear", "fax", "fwd", "fw", "greetings", "hello", "hi", "kind", "name",
@@ -32,6 +28,8 @@ _EMPTY = frozenset((
     "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep",
     "sept", "oct", "nov", "dec", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 ))  # fmt: skip
+_NO_ACRONYM = 8  # letters: CONFIDENTIALITY is a heading
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+")
 _CURRENCIES = frozenset(("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD"))
 
 
@@ -41,8 +39,30 @@ def names(doc: Doc) -> list[Mention]:
     found = _apart(_whole(doc, found))
     found = _apart([*found, *_titles(doc, found)])
     found = _apart([*found, *_unseen(doc, found)])
+    found = joined(doc, found)
     found = _apart([*found, *_again(doc, found)])
-    return [one for one in found if not is_empty(one.text(doc)) and not is_shouted(doc, one)]
+    return [_of_kind(doc, one) for one in found if _is_name(doc, one) and not is_shouted(doc, one)]
+
+
+def _of_kind(doc: Doc, one: Mention) -> Mention:
+    return Mention(one.first, one.last, kind(one.type, one.text(doc).split())) if one.named else one
+
+
+def _is_name(doc: Doc, one: Mention) -> bool:
+    """Not `The`, `We`; not `churches`, which the recogniser takes for somebody; and a number is nobody."""
+    text = one.text(doc)
+    if is_empty(text) or (one.last - one.first == 1 and doc[one.first].is_stop and not doc[one.first].is_upper):
+        return False
+    if _is_caption(doc, one) or (one.named and is_month(text)) or all(token.lower_ in ROLES for token in doc[one.first : one.last]):
+        return False
+    return not one.named or (any(map(str.isalpha, text)) and (text != text.lower() or text == text.upper()))
+
+
+def _is_caption(doc: Doc, one: Mention) -> bool:
+    """`Background: …`, and what the recogniser does not take for somebody."""
+    if one.last - one.first > 1 or one.type not in _CAPTIONS or not doc[one.first].is_sent_start:
+        return False
+    return one.last < len(doc) and doc[one.last].text == ":"
 
 
 def is_empty(text: str) -> bool:
@@ -52,6 +72,8 @@ def is_empty(text: str) -> bool:
 def is_shouted(doc: Doc, one: Mention) -> bool:
     """Does it stand in a heading that is all capitals? There a capital says nothing."""
     words = [token for token in doc[one.first].sent if token.is_alpha and len(token.text) > 1]
+    if len(words) == 1:
+        return words[0].is_upper and len(words[0].text) >= _NO_ACRONYM
     return len(words) > 1 and all(token.is_upper for token in words)
 
 
@@ -77,11 +99,14 @@ def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
         first, last = one.first, one.last
         while first < last and (_is_before(doc[first]) or (doc[first].is_stop and doc[first].text.islower())):
             first += 1
-        if one.type == "person":  # an amount that follows is not part of who gets it
+        type = one.type
+        if type == "person" and _VERSION.fullmatch(doc[last - 1].text):
+            type = "product"
+        elif type == "person":  # an amount that follows is not part of who gets it
             last = next((at for at in range(first + 1, last) if doc[at].text in _CURRENCIES or doc[at].like_num), last)
         while first < last and _is_after(doc[last - 1], doc[first:last].text):
             last -= 1
-        kept = without_frame(doc, Mention(first, last, one.type))
+        kept = without_frame(doc, Mention(first, last, type))
         if kept is not None and any(letter.isalnum() for letter in kept.text(doc)):
             yield kept
 
@@ -107,7 +132,9 @@ def _whole(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 
 
 def _belongs(token: Token, one: Mention) -> bool:
-    return _is_proper(token) and token.dep_ == "compound" and one.first <= token.head.i < one.last and token.lower_ not in _ROLES
+    if not _is_proper(token) or token.dep_ != "compound" or not one.first <= token.head.i < one.last:
+        return False
+    return token.lower_ not in ROLES and token.lower_ not in _BEFORE
 
 
 def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
@@ -120,7 +147,7 @@ def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
         if token.text not in ('"', "“", "”", "″"):
             continue
         if opened is not None and token.text != "“" and _is_title(doc, opened + 1, token.i, taken):
-            yield Mention(opened + 1, token.i, "work")
+            yield Mention(opened + 1, token.i - (doc[token.i - 1].text == ","), "work")
             opened = None
         else:
             opened = token.i
@@ -128,6 +155,10 @@ def _titles(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 
 def _is_title(doc: Doc, first: int, last: int, taken: set[int]) -> bool:
     words = [token for token in doc[first:last] if token.is_alpha]
+    if doc[last - 1].text == "," and len(words) == 1:
+        return False  # "Come," he said
+    if first > 2 and doc[first - 2].lower_ == "the" and doc[first - 3].text == "(":
+        return False  # (the "Company"): a word that the text defines
     if not words or last - first > _LONGEST_TITLE or any(index in taken for index in range(first, last)):
         return False
     return words[0].text[0].isupper() and all(word.text[0].isupper() or word.is_stop for word in words)
@@ -147,9 +178,14 @@ def _unseen(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
 
 
 def _named(run: list[Token]) -> Iterator[Mention]:
-    while run and run[0].lower_ in _ROLES:
+    while run and run[0].lower_ in ROLES:
         run = run[1:]
-    if run and len(run[0].text) > 1 and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower()):
+    if (
+        run
+        and run[-1].lower_ not in ROLES
+        and len(run[0].text) > 1
+        and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower())
+    ):
         yield Mention(run[0].i, run[-1].i + 1, "")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
 from kg.local.names import is_empty, is_shouted
+from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -56,15 +57,30 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
         or not _is_word(head)
         or head.lemma_.lower() in _EMPTY
         or is_empty(head.text)
+        or (head.is_stop and not head.is_upper)
     ):
         return None
     first = len(tokens) - 1
     while first > 0 and _is_part(tokens[first - 1], taken) and len(tokens) - first < _LONGEST:
         first -= 1
-    while first < len(tokens) - 1 and (tokens[first].lower_ in _WHICH or tokens[first].is_punct or not _is_word(tokens[first])):
+    while first > 1 and tokens[first].text == "-" and tokens[first - 1].i not in taken and not tokens[first - 1].whitespace_:
+        first -= 1  # non-steroidal
+    while first < len(tokens) - 1 and _is_outside(tokens[first], tokens[first + 1]):
         first += 1
     one = Mention(tokens[first].i, head.i + 1, CONCEPT)
-    return one if head.pos_ != "PROPN" or is_shouted(head.doc, one) else Mention(one.first, one.last, "")
+    return Mention(one.first, one.last, "") if _is_named(head, one) and not is_shouted(head.doc, one) else one
+
+
+def _is_named(head: Token, one: Mention) -> bool:
+    """A proper noun, and not what somebody is: the Prime Minister; nor one word that is all of a heading or a cell."""
+    if head.pos_ != "PROPN" or not head.text[0].isupper() or head.lower_ in ROLES:
+        return False
+    return one.last - one.first > 1 or not head.is_sent_start or head.dep_ != "ROOT" or not head.text[1:].islower()
+
+
+def _is_outside(token: Token, after: Token) -> bool:
+    """A large pot is a pot; but a first-line treatment is no line treatment."""
+    return (token.lower_ in _WHICH and after.text != "-") or token.is_punct or not _is_word(token)
 
 
 def _is_part(token: Token, taken: set[int]) -> bool:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 from kg.graph.acronyms import acronyms, looks_like_acronym
 from kg.graph.forms import form
+from kg.local.brackets import lengthened
 from kg.local.cleaning import squeezed
 from kg.local.english import is_english
+from kg.local.foreign import foreign_names
 from kg.local.mentions import CONCEPT, Mention
 from kg.local.names import is_shouted, names
-from kg.local.neighbours import neighbours
+from kg.local.neighbours import CONFIDENCE, neighbours
 from kg.local.nouns import nouns
 from kg.local.pronouns import PRONOUN, meant, pronouns
-from kg.local.relations import Related, relations
+from kg.local.relations import MOST_IN_SENTENCE, Related, relations
+from kg.local.unspaced import is_unspaced, sentences
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -46,12 +50,15 @@ def read(model: Language, part: str, start: int) -> Reading:
     text, places = squeezed(part)
     if not text.strip():
         return Reading([], [], [], 0)
+    if is_unspaced(text):
+        return _unspaced(part, start)
     with model.memory_zone():  # else every word that was ever seen is kept
         doc = model(text)
         named = names(doc)
         if not is_english(doc):
-            return _foreign(doc, named, places, start)
-        mentions = sorted([*named, *nouns(doc, named), *pronouns(doc)])
+            kept = foreign_names(doc, named)
+            return Reading([_seen(doc, one, places, start) for one in kept], [], list(neighbours(doc, kept)), len(doc))
+        mentions = sorted([*lengthened(doc, sorted([*named, *nouns(doc, named)])), *pronouns(doc)])
         number = _numbers(doc, mentions)
         seen = [_seen(doc, mention, places, start) for mention in mentions if mention.type != PRONOUN]
         return Reading(
@@ -59,10 +66,15 @@ def read(model: Language, part: str, start: int) -> Reading:
         )
 
 
-def _foreign(doc: Doc, named: list[Mention], places: list[int], start: int) -> Reading:
-    """Its grammar would be read wrong: names alone, and what stands in one sentence."""
-    kept = [one for one in named if all(token.text[0].isupper() or not token.is_alpha for token in doc[one.first : one.last])]
-    return Reading([_seen(doc, one, places, start) for one in kept], [], list(neighbours(doc, kept)), len(doc))
+def _unspaced(part: str, start: int) -> Reading:
+    """No model here can read it."""
+    seen: list[Seen] = []
+    weak: list[Related] = []
+    for found in sentences(part):
+        here = range(len(seen), len(seen) + min(len(found), MOST_IN_SENTENCE))
+        seen += [Seen(part[first:last], type, start + first, start + last) for first, last, type in found]
+        weak += [Related(one, other, "RELATED_TO", CONFIDENCE) for one, other in combinations(here, 2)]
+    return Reading(seen, [], weak, 0)
 
 
 def _numbers(doc: Doc, mentions: list[Mention]) -> list[int | None]:
