@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import errors as pg
 
-from lanework._store.verb import Verb, arun, arun_all, rows, scalar
+from lanework._store.verb import Verb, abegun, arun, arun_all, rows, scalar
 from lanework.errors import ClaimLost
 from tests.pace import bound
 from tests.pooler import Pooler
@@ -95,5 +95,21 @@ def test_who_is_cancelled_while_it_waits_leaves_a_connection_that_works(dsn: str
         assert await _numbers(conn) == []
         async with conn.transaction():
             assert await arun_all(conn, [LOCK, ADD]) == ["", 1]
+
+    _within(dsn, act)
+
+
+def test_a_transaction_and_its_first_statement(dsn: str) -> None:
+    async def act(conn: Conn) -> None:
+        async with abegun(conn, ADD) as first:
+            assert (first, await arun(conn, ADD)) == (1, 2)
+        assert await _numbers(conn) == [1, 2]
+        with pytest.raises(ZeroDivisionError):
+            async with abegun(conn, ADD):
+                raise ZeroDivisionError
+        with pytest.raises(pg.UniqueViolation):
+            async with abegun(conn, _verb("insert into t values (1)")):
+                raise AssertionError("it has not begun")
+        assert await _numbers(conn) == [1, 2]
 
     _within(dsn, act)

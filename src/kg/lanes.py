@@ -22,6 +22,6 @@ def declare(work: Lanework, settings: KgSettings) -> None:
 
 
 def documents_at_once(settings: KgSettings) -> int:
-    """Twice as many as there may be calls of the provider: a document of one chunk has one call under way, and while it is parsed,
-    or waits to be stored, it has none."""
-    return OWN_CORES if settings.chat == "local" else min(MOST_SLOTS, max(OWN_CORES, 2 * settings.model_concurrency))
+    """Four times as many as there may be calls of the provider: a document of one chunk has one call under way, and while it is
+    parsed, or waits to be stored, it has none; on a machine that is busy many of them wait."""
+    return OWN_CORES if settings.chat == "local" else min(MOST_SLOTS, max(OWN_CORES, 4 * settings.model_concurrency))

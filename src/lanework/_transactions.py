@@ -20,7 +20,7 @@ from lanework._steps import from_text, refused, to_text
 from lanework._store.claims import Held, completed, settle
 from lanework._store.inside import enter_transaction, save_step
 from lanework._store.running import save_checkpoint
-from lanework._store.verb import Verb, arun, run
+from lanework._store.verb import Verb, abegun, arun, run
 from lanework.errors import ConfigError, InvalidResult
 from lanework.outcomes import Finished, ItemError
 from lanework.retries import Verdict
@@ -146,8 +146,11 @@ def open_transaction(context: Context, timeout: float) -> Iterator[Transaction]:
 async def aopen_transaction(context: Context, timeout: float) -> AsyncIterator[AsyncTransaction]:
     entered = _enter(context, timeout)
     try:
-        async with (await context._link.adatabase()).for_blocks().connection() as connection, connection.transaction():
-            if not await arun(connection, enter_transaction(context._held, timeout)):
+        async with (
+            (await context._link.adatabase()).for_blocks().connection() as connection,
+            abegun(connection, enter_transaction(context._held, timeout)) as held,
+        ):
+            if not held:
                 raise refused(context, "its transaction")
             tx = AsyncTransaction(context, connection)
             with _plain(connection):

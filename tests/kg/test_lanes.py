@@ -13,8 +13,8 @@ from kg.lanes import documents_at_once
     [
         ({}, 2),
         ({"model_concurrency": 20}, 2),
-        ({"chat": "openai:m"}, 16),
-        ({"chat": "anthropic:m", "model_concurrency": 3}, 6),
+        ({"chat": "openai:m"}, 32),
+        ({"chat": "anthropic:m", "model_concurrency": 3}, 12),
         ({"chat": "openai:m", "model_concurrency": 10_000}, 10_000),
     ],
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -123,6 +123,19 @@ async def arun_all(conn: psycopg.AsyncConnection[Any], verbs: Sequence[Verb[Any]
                 cursors.append(psycopg.AsyncCursor(conn, row_factory=tuple_row))
                 await cursors[-1].execute(verb.sql, verb.params, binary=verb.binary)
     return [verb.decode(await cursor.fetchall() if _has_rows(cursor) else []) for verb, cursor in zip(verbs, cursors, strict=True)]
+
+
+@asynccontextmanager
+async def abegun(conn: psycopg.AsyncConnection[Any], verb: Verb[T]) -> AsyncIterator[T]:
+    """A transaction and its first statement, in one round trip. Gives what that says."""
+    async with AsyncExitStack() as stack:
+        cursor = psycopg.AsyncCursor(conn, row_factory=tuple_row)
+        with translated():
+            async with conn.pipeline():
+                await stack.enter_async_context(psycopg.AsyncTransaction(conn))  # `conn.transaction()` would stay in the pipeline
+                await cursor.execute(verb.sql, verb.params, binary=verb.binary)
+            found = verb.decode(await cursor.fetchall())
+        yield found
 
 
 def _run_committing(cursor: psycopg.Cursor[Any], verb: Verb[T]) -> T:
