@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +30,9 @@ from tests.servers import Databases, PrivateServer
 os.environ["LANEWORK_ALLOW_UNSAFE"] = "1"
 # Tests beside this one keep all cores busy: a child that gave way to them would wait for them.
 os.environ["LANEWORK_CHILD_NICE"] = "0"
+# Who starts the tests in the background has SIGINT ignored, and so would everything have that they start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 # No test may reach the database or the data of whoever runs it.
 for _name in ("LANEWORK_DSN", "LANEWORK_DIRECT_DSN", "LANEWORK_DATA", "PGHOST", "PGPORT", "PGDATABASE", "PGSERVICE"):
     os.environ.pop(_name, None)
