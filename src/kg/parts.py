@@ -139,7 +139,8 @@ class Embedded:
 
 @runtime_checkable
 class Embed(Protocol):
-    """Vectors have length one. `name` is stored beside each vector: vectors of two names are never compared."""
+    """Vectors have length one. `name` is stored beside each vector: vectors of two names are never compared. One that is
+    `free = True` makes its vectors here, and costs nothing: what a crash takes is made again, and no job stores it as an answer."""
 
     @property
     def name(self) -> str: ...

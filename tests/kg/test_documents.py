@@ -365,6 +365,20 @@ def test_the_same_texts_are_embedded_once_at_a_time() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_vectors_that_cost_nothing_are_no_steps(database: str, free: bool) -> None:
+    """Seen red: with `free` ignored."""
+
+    async def main(bench: fakes.Bench) -> None:
+        bench.embed.free = free  # type: ignore[attr-defined]
+        await bench.documents.accept(new())
+        await adrain(bench.work)
+
+    on(database, main)
+    assert graph(database)
+    assert ask(database, "select count(*) > 0 from lanework.steps where starts_with(key, 'embed:')") is not free
+
+
 def test_ontologies(database: str) -> None:
     async def main(bench: fakes.Bench) -> None:
         await bench.ontologies.create("manual", "of it", by="ada")

@@ -38,13 +38,15 @@ async def _extract(extractor: Extractor, text: str, known: Sequence[Known]) -> E
 
 
 class StoredEmbed:
-    """An `Embed` whose vectors are steps of a job. The same texts are asked for once, by whoever comes first."""
+    """An `Embed` whose vectors are steps of a job, unless they are free. The same texts are asked for once, by whoever comes
+    first."""
 
     def __init__(self, ctx: Context, embed: Embed) -> None:
         self._ctx, self._embed = ctx, embed
         self._asked: dict[str, list[str]] = {}
         self._asking: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.name, self.dimensions = embed.name, embed.dimensions
+        self._free: bool = getattr(embed, "free", False)
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         if not texts:
@@ -52,7 +54,8 @@ class StoredEmbed:
         name = name_of("embed", self.name, *texts)
         async with self._asking[name]:
             if name not in self._asked:
-                self._asked[name] = await self._ctx.astep(name, _embed, self._embed, texts)
+                asking = _embed(self._embed, texts) if self._free else self._ctx.astep(name, _embed, self._embed, texts)
+                self._asked[name] = await asking
         return Embedded(tuple(map(_vector, self._asked[name])), Usage())
 
 

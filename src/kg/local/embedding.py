@@ -43,6 +43,7 @@ class LocalEmbed:
 
     name: str
     dimensions: int
+    free = True
 
     def __init__(self, folder: str | Path | None = None, *, threads: int = 1) -> None:
         self._threads = threads

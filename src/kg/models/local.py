@@ -89,6 +89,8 @@ class Local(Generic[M]):
 class OwnEmbed(Local[Embed]):
     """`folder`: of a model of one's own."""
 
+    free = True
+
     def __init__(self, ledger: Ledger, make: Callable[[], Embed] | None = None, *, folder: str = "", threads: int = 1) -> None:
         super().__init__(ledger, make or partial(found, EMBED, folder or None, threads=threads))
 

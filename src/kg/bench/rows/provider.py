@@ -33,7 +33,7 @@ DRIVERS = Path(__file__).parents[1] / "peers"
 class Hashed:
     """Vectors that cost nothing: what is measured is how calls of the chat model are spread."""
 
-    name, dimensions = "bench-hash", 16
+    name, dimensions, free = "bench-hash", 16, True
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         return Embedded(tuple(_unit(hashlib.sha256(text.encode()).digest()[:16]) for text in texts))
