@@ -87,7 +87,7 @@ def test_a_crash_loop_and_a_redrive(database: str) -> None:
                 await reached.wait()
                 reached.clear()
                 assert (await watched.look()).stage == "extract"
-                assert watched.lose() == ("approved" if left else "failed")
+                assert await asyncio.to_thread(watched.lose) == ("approved" if left else "failed")
             assert "crash_loop" in watched.one("select error_class from lanework.jobs_failed")
             assert (await watched.look()).error == "signal 9"
             gate.set()  # the attempts that were lost write nothing any more
