@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
 from kg._store.schema import prepare
 from lanework import Lanework
-from tests.kg.graphs import make_platform
+from tests.kg.graphs import Body, make_platform, with_two
 from tests.kg.house import House, open_house
 from tests.kg.provider import Provider, started
 from tests.servers import Databases
@@ -47,3 +48,9 @@ def provider(_provider: Provider) -> Provider:
 def platform(database: str) -> str:
     make_platform(database)
     return database
+
+
+@pytest.fixture
+def graphs(platform: str) -> Callable[[Body], None]:
+    """Runs a coroutine function with a connection and two empty ontologies."""
+    return partial(with_two, platform)

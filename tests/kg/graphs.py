@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import itertools
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -191,3 +192,20 @@ PARTS: Mapping[str, Any] = {
             join kg.names b on b.id = l.other where l.ontology_id = %(o)s""",
     "usages": """select c.type, count(*) from kg.claims c join kg.names n on n.id = c.from_name where n.ontology_id = %(o)s group by 1""",
 }
+
+
+Body = Callable[[Conn, Library, Library], Awaitable[Any]]
+
+
+def with_two(platform: str, body: Body) -> None:
+    """Runs it with a connection and two empty ontologies."""
+
+    async def connected() -> None:
+        work = Lanework(platform)
+        async with await psycopg.AsyncConnection.connect(platform, autocommit=True) as conn:
+            try:
+                await body(conn, await library(work, conn), await library(work, conn))
+            finally:
+                await work.aclose()
+
+    asyncio.run(connected())

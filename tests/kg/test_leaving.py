@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -17,28 +16,7 @@ from kg.errors import SourceGone
 from kg.graph import leaving, writing
 from kg.graph.growth import Growth
 from kg.graph.indexing import index
-from lanework import Lanework
-from tests.kg.graphs import Conn, Document, Library, dump, extraction, library, vector, vectors
-
-Body = Callable[[Conn, Library, Library], Awaitable[Any]]
-
-
-@pytest.fixture
-def graphs(platform: str) -> Callable[[Body], None]:
-    """Runs a coroutine function with a connection and two empty ontologies."""
-
-    def run(body: Body) -> None:
-        async def connected() -> None:
-            work = Lanework(platform)
-            async with await psycopg.AsyncConnection.connect(platform, autocommit=True) as conn:
-                try:
-                    await body(conn, await library(work, conn), await library(work, conn))
-                finally:
-                    await work.aclose()
-
-        asyncio.run(connected())
-
-    return run
+from tests.kg.graphs import Body, Conn, Document, Library, dump, extraction, vector, vectors
 
 
 def _chunk(number: int) -> Any:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
-import psycopg
 import pytest
 
 from kg._store.schema import FOLDER
@@ -14,10 +11,8 @@ from kg.graph import sketching
 from kg.graph.keys import keys, probes
 from kg.graph.likeness import Named, form
 from kg.graph.sketching import resketch
-from lanework import Lanework
-from tests.kg.graphs import Conn, Document, Library, dump, extraction, library
+from tests.kg.graphs import Body, Conn, Document, Library, dump, extraction
 
-Body = Callable[[Conn, Library, Library], Awaitable[Any]]
 #: As `0003_graph.sql` had it, with what stood there for each name.
 _BEFORE = (
     "alter table kg.marks drop column corners, add column bands int[] not null default '{1,2,3}'",
@@ -36,22 +31,6 @@ def _document(name: str, *chunks: tuple[str, ...]) -> Document:
 
 OLD = _document("old", *((*pair, f"Thing {at}") for at, pair in enumerate(PAIRS)))
 NEW = _document("new", *((one.replace("v", "w"), one, "Geneva") for one, _ in PAIRS))
-
-
-@pytest.fixture
-def graphs(platform: str) -> Callable[[Body], None]:
-    def run(body: Body) -> None:
-        async def connected() -> None:
-            work = Lanework(platform)
-            async with await psycopg.AsyncConnection.connect(platform, autocommit=True) as conn:
-                try:
-                    await body(conn, await library(work, conn), await library(work, conn))
-                finally:
-                    await work.aclose()
-
-        asyncio.run(connected())
-
-    return run
 
 
 async def _fill(here: Library, document: Document) -> None:
