@@ -1,4 +1,4 @@
-"""The thread pool and the async pool: results, cancels, and bodies that cannot be ended."""
+"""The thread pool: results, cancels, and bodies that cannot be ended."""
 
 from __future__ import annotations
 
@@ -8,81 +8,26 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from functools import wraps
+from collections.abc import Callable
 from typing import Any
-from uuid import uuid4
 
 import pytest
 
 from lanework import _capture
-from lanework._pools.asyncio import AsyncPool, end
-from lanework._pools.base import Call, Executor, Quarantined
+from lanework._pools.asyncio import AsyncPool
+from lanework._pools.base import Executor, Quarantined
 from lanework._pools.remote import RemoteError
 from lanework._pools.thread import ThreadPool
 from lanework.context import Context
 from tests.pace import bound
-from tests.process_pool_app import Handler
+from tests.pools.calls import bare, bare_async, call, raises, raises_async
+from tests.pools.running import sync
 
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
 
-class FakeLink:
-    def __init__(self) -> None:
-        self.told: list[tuple[str, dict[str, Any]]] = []
-
-    def tell(self, op: str, data: dict[str, Any]) -> None:
-        self.told.append((op, data))
-
-    def ask(self, op: str, data: dict[str, Any]) -> Any:
-        return data
-
-    async def aask(self, op: str, data: dict[str, Any]) -> Any:
-        return data
-
-    def database(self) -> Any:
-        raise NotImplementedError
-
-    async def adatabase(self) -> Any:
-        raise NotImplementedError
-
-
-def call(fn: Callable[..., Any], **payload: Any) -> Call:
-    context = Context(FakeLink(), job_id=1, attempt=1, fence=1, type="t", lane="l")
-    handler: Any = Handler(fn)
-    return Call(handler, context, payload, 1, 1, 1, str(uuid4()), 1)
-
-
-def sync(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
-    @wraps(test)
-    def run(*args: Any, **kwargs: Any) -> None:
-        asyncio.run(test(*args, **kwargs))
-
-    return run
-
-
 async def until(event: threading.Event) -> None:
     assert await asyncio.get_running_loop().run_in_executor(None, event.wait, 10)
-
-
-def bare(ctx: Context, x: int = 0) -> int:
-    return x + 1
-
-
-async def bare_async(ctx: Context, x: int = 0) -> int:
-    await asyncio.sleep(0)
-    return x + 2
-
-
-def raises(ctx: Context, error: type[BaseException]) -> None:
-    raise error("from the body")
-
-
-async def raises_async(ctx: Context, error: type[BaseException]) -> None:
-    raise error("from the body")
-
-
-# -- threads -----------------------------------------------------------------------------------------------------------
 
 
 @sync
@@ -280,7 +225,8 @@ async def test_a_job_cancelled_in_the_queue_never_starts() -> None:
 def test_the_process_can_exit_while_a_body_hangs() -> None:
     script = """
 import asyncio, threading, time
-from tests.test_thread_pool import ThreadPool, call
+from lanework._pools.thread import ThreadPool
+from tests.pools.calls import call
 
 async def main():
     pool, started = ThreadPool(1), threading.Event()
@@ -324,58 +270,3 @@ async def test_what_threads_print_goes_to_their_jobs() -> None:
         text = "\n".join(data["text"] for _, data in link.told)
         assert text.split("\n") == [*(f"{number} {line}" for line in range(20)), "last"]
     await pool.stop()
-
-
-# -- async -------------------------------------------------------------------------------------------------------------
-
-
-@sync
-async def test_an_async_body_is_part_of_the_task_that_runs_it() -> None:
-    async def body(ctx: Context) -> Any:
-        return asyncio.current_task()
-
-    assert await AsyncPool().run(call(body)) is asyncio.current_task()
-
-
-@sync
-async def test_system_exit_in_an_async_body_does_not_stop_the_worker() -> None:
-    for error in (SystemExit, KeyboardInterrupt):
-        with pytest.raises(RemoteError) as caught:
-            await asyncio.create_task(AsyncPool().run(call(raises_async, error=error)))
-        assert caught.value.is_a(error)
-
-
-@sync
-async def test_a_cancel_that_nobody_asked_for_is_an_error() -> None:
-    with pytest.raises(RemoteError) as caught:
-        await asyncio.create_task(AsyncPool().run(call(raises_async, error=asyncio.CancelledError)))
-    assert caught.value.is_a(asyncio.CancelledError)
-
-
-@sync
-async def test_a_cancelled_async_body_ends() -> None:
-    task = asyncio.create_task(AsyncPool().run(call(lambda ctx: asyncio.sleep(1000))))
-    await asyncio.sleep(0)
-    await end(task)
-    assert task.cancelled()
-
-
-@sync
-async def test_an_async_body_that_swallows_its_cancel_is_quarantined() -> None:
-    release = asyncio.Event()
-
-    async def body(ctx: Context) -> str:
-        while not release.is_set():
-            try:
-                await release.wait()
-            except asyncio.CancelledError:
-                continue
-        return "in the end"
-
-    task = asyncio.create_task(AsyncPool().run(call(body)))
-    await asyncio.sleep(0)
-    with pytest.raises(Quarantined) as caught:
-        await end(task, patience=0.05)
-    assert not caught.value.ended.done()
-    release.set()
-    assert await caught.value.ended == "in the end"
