@@ -1,4 +1,4 @@
-"""`lanework doctor`: each trouble is made, found, and gone again when it is mended. (What needs an ill server is in test_cli.)"""
+"""`lanework doctor`: each trouble is made, found, and gone again when it is mended. (An ill server is in test_doctor_server.)"""
 
 from __future__ import annotations
 

@@ -8,15 +8,10 @@ from pathlib import Path
 import pytest
 
 from lanework import Context, Lanework
+from tests.cli.commands import LOUD, NASTY, Cli
 from tests.sql.engine import Engine, connect
-from tests.test_cli import LOUD, NASTY, Cli
 
 Die = Callable[..., list[int]]
-
-
-@pytest.fixture
-def cli(database: str, capsys: pytest.CaptureFixture[str]) -> Cli:
-    return Cli(database, capsys)
 
 
 @pytest.fixture

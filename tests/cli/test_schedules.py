@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
 from lanework import Context, Lanework
-from lanework.cli import main
+from tests.cli.commands import NASTY, Cli
 from tests.sql.engine import Engine, connect
-
-NASTY = "\x1b[31mred\u202e"
-
-
-class Cli:
-    def __init__(self, dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
-        self._dsn, self._capsys = dsn, capsys
-        self.out, self.err = "", ""
-
-    def __call__(self, *words: object) -> int:
-        self._capsys.readouterr()
-        code = main(["--dsn", self._dsn, *map(str, words)])
-        self.out, self.err = self._capsys.readouterr()
-        return code
-
-    def json(self, *words: object) -> Any:
-        assert self(*words, "-o", "json") == 0, self.err
-        return json.loads(self.out)
 
 
 @pytest.fixture
