@@ -24,8 +24,8 @@ POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/te
   tests/test_transactions.py tests/test_worker.py tests/pools/test_process_*.py tests/test_testing.py tests/inside \
   tests/processes/test_kills.py tests/processes/test_endings.py tests/processes/test_stopping.py tests/processes/test_zombies.py \
   tests/processes/test_lanes.py tests/processes/test_pooler.py tests/events tests/limits \
-  $(patsubst %,tests/sql/test_%.py,approval budgets claim dead drains events fair finish freezes operations outbox permits \
-  priorities rates running schedules sessions upkeep waiting workers)
+  $(patsubst %,tests/sql/test_%.py,approval budgets claim dead drains events fair finish freezes maintenance metrics operations outbox \
+  permits priorities rates running schedules sessions upkeep waiting workers)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check bench chaos clean

@@ -13,6 +13,7 @@ from tests.sql.desk import Desk
 from tests.sql.engine import Engine, connect
 from tests.sql.operations import lanes
 from tests.sql.proof import complaints, instrumented, wipe
+from tests.sql.timetable import House
 
 Another = Callable[..., Engine]
 
@@ -96,6 +97,11 @@ def another(request: pytest.FixtureRequest, shared_database: str) -> Iterator[An
 @pytest.fixture
 def lane(engine: Engine) -> int:
     return lanes(engine)
+
+
+@pytest.fixture
+def house(engine: Engine) -> House:
+    return House(engine)
 
 
 @pytest.fixture

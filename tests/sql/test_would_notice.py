@@ -26,6 +26,8 @@ from tests.sql import (
     test_final,
     test_finish,
     test_freezes,
+    test_maintenance,
+    test_metrics,
     test_operations,
     test_outbox,
     test_permits,
@@ -44,6 +46,7 @@ from tests.sql.crowd import Crowd, Worker
 from tests.sql.engine import Engine
 from tests.sql.operations import lanes
 from tests.sql.proof import complaints, planted, wipe
+from tests.sql.timetable import House
 
 UNFENCED = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)| and \w\.status = 'running'")
 CLAIM_ID, ATTEMPT = (re.compile(rf"\s+and \w\.{part} = \w\.{part}") for part in ("claim_id", "attempt"))
@@ -74,7 +77,7 @@ def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], objec
 
 
 def scheduled(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
-    return lambda engine, _: test(test_schedules.House(engine), *more)
+    return lambda engine, _: test(House(engine), *more)
 
 
 def finished(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
@@ -249,10 +252,10 @@ BUGS = [
         alone(test_schedules.test_a_row_that_stands_for_many_keeps_them_out)),
     Bug("overlap is decided without a lock", "hold_schedule", "for no key update", "",
         lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
-            test_schedules.House(engine), another)),
+            House(engine), another)),
     Bug("leaders decide without a lock", "fire", "for no key update", "",
         lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
-            test_schedules.House(engine), another)),
+            House(engine), another)),
     Bug("jitter by chance", "jitter", re.compile(r"\('x' \|\| .*?\)::bit\(32\)::bigint / 4294967296.0"), "random()",
         alone(test_schedules.test_jitter_is_the_same_for_everybody)),
     Bug("code overwrites operators", "register_schedules", "if s.set_by = 'code' then", "if true then",
@@ -268,9 +271,9 @@ BUGS = [
     Bug("queued jobs of a schedule run at once", "submit_tick", "coalesce(s.session, 'schedule:' || p_name)", "null",
         scheduled(test_schedules.test_what_is_queued_runs_one_at_a_time)),
     Bug("two runs of one task", "begin_task", "coalesce(x.running_until, '-infinity') < v_now", "true",
-        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
+        alone(test_maintenance.test_one_run_of_a_task_in_the_cluster)),
     Bug("an end without its fence", "end_task", " and x.fence = p_fence", "",
-        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
+        alone(test_maintenance.test_one_run_of_a_task_in_the_cluster)),
     Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",
         wide(test_sessions.test_a_completion_lets_the_next_one_go)),
     Bug("a follower at that moment is missed", "promote_followers", "perform lanework.lock_sessions(p_sessions);", "",
@@ -292,19 +295,19 @@ BUGS = [
     Bug("rolled back events hold up nothing", "read_events", "pg_snapshot_xmin(", "pg_snapshot_xmax(",
         test_events.test_what_is_rolled_back_was_never_told),
     Bug("a merge overwrites", "merge_rollups", "submitted = r.submitted + excluded.submitted", "submitted = excluded.submitted",
-        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+        alone(test_metrics.test_merging_adds_to_what_was_merged_before)),
     Bug("a merge copies", "merge_rollups", "delete from lanework.rollups r where", "update lanework.rollups r set spend = 0 where",
-        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+        alone(test_metrics.test_merging_adds_to_what_was_merged_before)),
     Bug("a finish overwrites", "note_done", "completed = r.completed + excluded.completed", "completed = excluded.completed",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("a claim overwrites", "claim", "started = r.started + excluded.started", "started = excluded.started",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("a gap in a batch", "note_done", "v_high - v_low + 1 = v_count", "true",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("given back untold", "note_attempts", "'snooze', 'release'", "'snooze'",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("failures of one class", "note_failed", "array_agg(x.error_class)", "array_agg('unknown'::text)",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("finishes share a row", "note_done", "pg_backend_pid()", "1",
         test_events.test_a_finish_in_somebodys_open_transaction_holds_up_no_other_finish),
     Bug("submits share a row", "new_jobs", "pg_backend_pid()", "1",

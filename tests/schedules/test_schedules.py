@@ -1,9 +1,8 @@
-"""Schedules and maintenance tasks from the outside: declared, changed, fired by real workers, refused when wrong."""
+"""Schedules from the outside: declared, changed, fired by real workers, refused when wrong."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
@@ -11,60 +10,11 @@ from typing import Any
 import pytest
 
 from lanework import Context, Lanework
-from lanework.errors import ConfigError, InvalidJob, InvalidSchedule, ScheduleExists, ScheduleNotFound, TaskNotFound
-from lanework.schedules import Tick
+from lanework.errors import ConfigError, InvalidJob, InvalidSchedule, ScheduleExists, ScheduleNotFound
 from lanework.testing import Clock
 from tests.pace import bound
-from tests.sql.engine import Engine, connect
-
-
-def application(dsn: str, **settings: Any) -> Lanework:
-    app = Lanework(dsn, **{"beat": 0.2, "idle_beat": 0.2, "sweep": 0.3, "upkeep": 0.2, **settings})
-    for lane in ("default", "lanework"):
-        app.lane(lane, max_slots=None, poll_interval_ms=100)
-
-    @app.job
-    def report(ctx: Context, region: str = "all", fail: bool = False) -> str:
-        if fail:
-            raise ValueError("no data")
-        return region
-
-    return app
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with application(database) as app:
-        yield app
-
-
-@pytest.fixture
-def sql(database: str) -> Iterator[Engine]:
-    with connect(database) as db:
-        yield Engine(db)
-
-
-async def until(found: Callable[[], Awaitable[Any]], seconds: float = 90) -> Any:
-    async with asyncio.timeout(seconds):
-        while not (answer := await found()):
-            await asyncio.sleep(0.02)
-    return answer
-
-
-async def ticks(app: Lanework, name: str, *outcomes: str) -> list[Tick]:
-    """Waits until the schedule has ticks with these outcomes, oldest first."""
-    seen: list[Tick] = []
-
-    async def there() -> bool:
-        seen[:] = reversed(await app.schedules.ahistory(name))
-        return [one.outcome for one in seen][: len(outcomes)] == list(outcomes)
-
-    try:
-        await until(there)
-    except TimeoutError:
-        raise AssertionError(f"waited for {outcomes}, got {seen}") from None
-    return seen
-
+from tests.schedules.reports import application, ticks, until
+from tests.sql.engine import Engine
 
 # -- firing ------------------------------------------------------------------------------------------------------------
 
@@ -302,82 +252,6 @@ def test_a_row_that_nobody_checked_keeps_no_other_waiting(app: Lanework, sql: En
             assert bad.errors >= 1 and bad.last_error
 
     asyncio.run(main())
-
-
-# -- maintenance -------------------------------------------------------------------------------------------------------
-
-
-def test_built_in_tasks_run_and_tell(app: Lanework) -> None:
-    names = [one.name for one in app.maintenance.list()]
-    assert names == ["cleanup", "indexes", "partitions", "retention", "rollups", "seals"]
-    app.maintenance.run_now("indexes", by="ada")
-
-    async def main() -> None:
-        async with app, app.worker():
-            await until(lambda: _all_ran(app))
-
-    async def _all_ran(app: Lanework) -> bool:
-        return {one.task for one in await app.maintenance.aresults() if one.outcome == "ok"} == set(names)
-
-    asyncio.run(main())
-    with app:
-        (indexes,) = app.maintenance.results("indexes")
-        assert (indexes.outcome, indexes.asked_by, indexes.counts) == ("ok", "ada", {})
-        assert indexes.seconds is not None and indexes.worker_id
-        assert app.maintenance.get("indexes").last_outcome == "ok"
-
-
-def test_tasks_of_the_application(database: str) -> None:
-    state = {"fail": False}
-    with application(database) as app:
-
-        @app.maintenance("vacuum-cache", every=3600, timeout=5)
-        def vacuum(ctx: Context) -> dict[str, int]:
-            """Removes what is old."""
-            if state["fail"]:
-                raise OSError("disk")
-            return {"removed": 3}
-
-        @app.maintenance("later", cron="0 3 1 1 *")
-        async def later(ctx: Context) -> None: ...
-
-        async def main() -> None:
-            async with app:
-                await first()
-                async with app.worker():
-                    assert "vacuum-cache" not in [one.name for one in await app.maintenance.alist()]
-
-        async def first() -> None:
-            async with app.worker():
-                await until(lambda: _outcomes("vacuum-cache", "ok"))
-                (first,) = await app.maintenance.aresults("vacuum-cache")
-                assert first.counts == {"removed": 3} and (await app.aget(first.job_id or 0)).type == "vacuum-cache:maintenance"
-                state["fail"] = True
-                await app.maintenance.adisable("vacuum-cache")
-                await app.maintenance.arun_now("vacuum-cache", by="ada")
-                await until(lambda: _outcomes("vacuum-cache", "failed", "ok"))
-                task = await app.maintenance.aget("vacuum-cache")
-                assert (task.enabled, task.description, task.timeout) == (False, "Removes what is old.", 5.0)
-                assert "disk" in (task.last_error or "")
-                await app.maintenance.aenable("vacuum-cache")
-                assert [one["kind"] for one in (await app.ahealth())["alarms"]] == ["task"]
-                await app.maintenance.aunregister("vacuum-cache")
-
-        async def _outcomes(name: str, *wanted: str) -> bool:
-            return tuple(one.outcome for one in await app.maintenance.aresults(name)) == wanted
-
-        asyncio.run(main())
-
-
-def test_bad_tasks_are_named(app: Lanework) -> None:
-    with pytest.raises(InvalidSchedule, match="say when"):
-        app.maintenance("x")(lambda ctx: None)
-    with pytest.raises(InvalidSchedule, match="timeout: expected 1 to 86400"):
-        app.maintenance("x", every=60, timeout=0)(lambda ctx: None)
-    with pytest.raises(TaskNotFound, match="'nothing'"):
-        app.maintenance.run_now("nothing")
-    with pytest.raises(InvalidSchedule, match="built in; disable it instead"):
-        app.maintenance.unregister("rollups")
 
 
 def test_next_times_say_what_the_clock_will_do(app: Lanework, sql: Engine) -> None:
