@@ -21,11 +21,11 @@ test chaos: export PYTHONDONTWRITEBYTECODE :=
 
 # What makes sense through a pooler: not the embedded server, not proxies, and not what only reads files.
 POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/test_submit.py \
-  tests/test_transactions.py tests/test_worker.py tests/test_process_pool.py tests/test_testing.py tests/inside \
+  tests/test_transactions.py tests/test_worker.py tests/pools/test_process_*.py tests/test_testing.py tests/inside \
   tests/processes/test_kills.py tests/processes/test_endings.py tests/processes/test_stopping.py tests/processes/test_zombies.py \
   tests/processes/test_lanes.py tests/processes/test_pooler.py tests/events tests/limits \
-  $(patsubst %,tests/sql/test_%.py,approval budgets claim dead events fair finish operations outbox permits rates running schedules \
-  sessions upkeep waiting workers)
+  $(patsubst %,tests/sql/test_%.py,approval budgets claim dead drains events fair finish freezes maintenance metrics operations outbox \
+  permits priorities rates running schedules sessions upkeep waiting workers)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tour test check bench chaos clean

@@ -1,4 +1,4 @@
-"""What the providers make of good and of bad answers; limits and money are tested with `test_calling`."""
+"""What the providers make of good and of bad answers; limits and money are tested in `models`."""
 
 from __future__ import annotations
 

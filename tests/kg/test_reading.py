@@ -16,9 +16,6 @@ from kg._store.schema import prepare
 from kg.bench import synthetic
 from kg.collections.vectors import PgVectorStore
 from kg.errors import InvalidQuery
-from kg.graph.evidence import LONGEST, sentence
-from kg.graph.fan import PER_PROCESS, Places, fan_out
-from kg.graph.grounding import Axis
 from kg.graph.neighbourhood import Budget, Wanted, neighbourhood
 from kg.graph.paths import PER_CONCEPT
 from kg.graph.reader import Reader
@@ -50,65 +47,6 @@ def writer(dsn: str) -> Iterator[Writer]:
 async def _reading(dsn: str, ask: Callable[[Reader], Coroutine[Any, Any, Any]]) -> Any:
     async with Lanework(dsn) as work:
         return await ask(Reader(work, TinyEmbed()))
-
-
-# -- fan-out
-
-
-async def _crowd(requests: int, places: Places) -> int:
-    now, most = 0, 0
-
-    async def one(_: int) -> None:
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        await asyncio.sleep(0)
-        now -= 1
-
-    await asyncio.gather(*(fan_out(range(50), one, places) for _ in range(requests)))
-    assert places._free == PER_PROCESS
-    return most
-
-
-def test_a_process_has_eight_workers_whoever_asks() -> None:
-    assert act(_crowd(1, Places(PER_PROCESS))) == 8
-    assert act(_crowd(5, Places(PER_PROCESS))) == 8
-
-
-def test_who_is_cancelled_takes_no_place_with_him() -> None:
-    async def main() -> None:
-        places = Places(1)
-        async with places.place():
-            waiting = [asyncio.create_task(fan_out([1], _never, places)) for _ in range(3)]
-            await asyncio.sleep(0)
-            waiting[0].cancel()
-            await asyncio.sleep(0)
-        waiting[1].cancel()  # it may just have been given the place
-        for one in waiting:
-            one.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        assert (places._free, len(places._waiting)) == (1, 0)
-
-    act(main())
-
-
-async def _never(_: int) -> None:
-    await asyncio.Event().wait()
-
-
-def test_loops_share_the_places() -> None:
-    places = Places(2)
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(lambda _: asyncio.run(fan_out(range(50), lambda _: asyncio.sleep(0), places)), range(4)))
-    assert places._free == 2
-
-
-def test_what_fails_is_told_as_it_is() -> None:
-    async def wrong(_: int) -> None:
-        raise InvalidQuery("no")
-
-    with pytest.raises(InvalidQuery):
-        act(fan_out([1, 2], wrong))
 
 
 # -- budgets
@@ -387,33 +325,3 @@ def test_long_vectors_have_an_index_of_halves(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as db:
         made = db.execute("select indexdef from pg_indexes where schemaname = 'kg' and indexdef like '%halfvec(3072)%'").fetchall()
         assert len(made) == 3
-
-
-# -- small parts
-
-
-@pytest.mark.parametrize(
-    ("text", "quote", "expected"),
-    [
-        ("One. Two is here. Three.", "Two", "Two is here."),
-        ("One. Two is here. Three.", "here. Three", "Two is here. Three."),
-        ("# Title\n\nA paragraph\nof two lines\n\nNext", "two", "A paragraph of two lines"),
-        ("Ends at e.g. this. No", "this", "this."),
-        ("only", "only", "only"),
-    ],
-)
-def test_sentences(text: str, quote: str, expected: str) -> None:
-    begin = text.index(quote)
-    assert sentence(text, begin, begin + len(quote)) == expected
-
-
-def test_a_sentence_without_an_end_is_cut_around_the_quote() -> None:
-    text = "x" * 3000 + "quote" + "y" * 3000
-    found = sentence(text, 3000, 3005)
-    assert "quote" in found and len(found) <= LONGEST + 10
-
-
-def test_the_axis_of_support() -> None:
-    axis = Axis(against=[0.0, 1.0], towards=[1.0, 0.0])
-    assert [axis.place(one) for one in ([1.0, 0.0], [0.0, 1.0], [0.7, 0.7], [5.0, -5.0])] == [1, -1, pytest.approx(0), 1]
-    assert Axis([1.0, 0.0], [1.0, 0.0]).place([0.0, 1.0]) == 0  # an embedder that sees no difference

@@ -11,7 +11,9 @@ from psycopg.pq import TransactionStatus
 from tests.servers import Databases
 from tests.sql.desk import Desk
 from tests.sql.engine import Engine, connect
+from tests.sql.operations import lanes
 from tests.sql.proof import complaints, instrumented, wipe
+from tests.sql.timetable import House
 
 Another = Callable[..., Engine]
 
@@ -90,6 +92,16 @@ def another(request: pytest.FixtureRequest, shared_database: str) -> Iterator[An
             return Engine(stack.enter_context(connect(shared_database, options=f"-c deadlock_timeout=100ms {options}")))
 
         yield opened
+
+
+@pytest.fixture
+def lane(engine: Engine) -> int:
+    return lanes(engine)
+
+
+@pytest.fixture
+def house(engine: Engine) -> House:
+    return House(engine)
 
 
 @pytest.fixture

@@ -3,65 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
 from tests.sql.conftest import Another
-from tests.sql.engine import Claim, Engine
+from tests.sql.engine import Engine
 from tests.sql.interleave import Beside
 from tests.sql.proof import move
-
-START = datetime(2030, 1, 1, tzinfo=UTC)
-
-
-def at(**by: float) -> datetime:
-    return START + timedelta(**by)
-
-
-def schedule(engine: Engine, name: str = "s", **values: Any) -> None:
-    given = {"type": "t", "every_s": 60, **values}
-    engine.rows("select * from lanework.set_schedule(%s, %s, 'me', true)", name, json.dumps(given))
-
-
-def fire(engine: Engine, *ticks: datetime, name: str = "s", revision: int | None = None, **more: Any) -> list[dict[str, Any]]:
-    revision = revision or engine.one("select revision from lanework.schedules where name = %s", name)
-    return engine.rows(
-        "select * from lanework.fire(%s, %s, %s::timestamptz[], %s, %s, %s)",
-        name, revision, list(ticks), more.get("first_missed"), more.get("missed"), more.get("next", at(days=9)),
-    )  # fmt: skip
-
-
-def outcomes(engine: Engine, name: str = "s") -> list[str]:
-    return [row["outcome"] for row in engine.rows("select outcome from lanework.ticks where schedule = %s order by tick", name)]
-
-
-def jobs(engine: Engine) -> int:
-    return int(engine.one("select count(*) from lanework.jobs"))
-
-
-class House:
-    """A lane, a type, a worker that ends what is queued."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.lane, self.worker = engine.lane("l", None), engine.worker()
-        self.kind = engine.type("t", "l")
-
-    def claim(self, *kinds: int) -> list[Claim]:
-        return self.engine.claim(self.worker, self.lane, *(kinds or (self.kind,)), want=10)
-
-    def end(self, action: str = "complete", **more: Any) -> None:
-        for claim in self.claim():
-            self.engine.settle(self.worker, claim, action=action, **more)
-
-
-@pytest.fixture
-def house(engine: Engine) -> House:
-    return House(engine)
+from tests.sql.timetable import START, House, at, fire, jobs, outcomes, schedule
 
 
 def test_a_tick_makes_one_job_however_often_it_is_fired(house: House) -> None:
@@ -365,75 +317,6 @@ def test_the_leader_looks_at_once_and_others_a_little_later(engine: Engine) -> N
     assert due(leader)[1] == ["s"] and due(other) == (2.0, [])
     move(engine, seconds=2)
     assert due(other)[1] == ["s"]
-
-
-# -- maintenance -------------------------------------------------------------------------------------------------------
-
-
-def test_one_run_of_a_task_in_the_cluster(engine: Engine) -> None:
-    def begin(worker: int = 1) -> Any:
-        return engine.one("select lanework.begin_task('rollups', %s, %s)", worker, at(days=2))
-
-    engine.rows("update lanework.maintenance_tasks set next_at = %s where name = 'rollups'", START)
-    fence = begin()
-    engine.rows("select lanework.ask_task('rollups', 'me')")
-    assert fence is not None and begin(2) is None
-    assert "rollups" not in [row["name"] for row in engine.rows("select name from lanework.due_tasks()")]
-    move(engine, seconds=91)  # its timeout and half a minute: the guard that ran it is dead
-    assert "rollups" in [row["name"] for row in engine.rows("select name from lanework.due_tasks()")]
-    later = begin(2)
-    assert later == fence + 1
-    assert not engine.one("select lanework.end_task('rollups', %s, 'ok', '', '{}')", fence)
-    assert engine.one("select lanework.end_task('rollups', %s, 'ok', '', %s)", later, json.dumps({"merged": 3}))
-    runs = engine.rows("select outcome, worker_id, asked_by, counts from lanework.maintenance_runs order by id")
-    assert [(run["outcome"], run["worker_id"], run["asked_by"]) for run in runs] == [("lost", 1, None), ("ok", 2, "me")]
-    assert runs[1]["counts"] == {"merged": 3}
-    engine.rows("update lanework.maintenance_tasks set next_at = %s where name = 'rollups'", START)
-
-
-def test_two_leaders_cannot_take_one_task(engine: Engine, another: Another) -> None:
-    other = another()
-    engine.rows("update lanework.maintenance_tasks set next_at = %s where name = 'rollups'", START)
-    take: Callable[[Engine], Any] = lambda it: it.one("select lanework.begin_task('rollups', 1, %s)", at(days=2))  # noqa: E731
-    with engine.db.transaction():
-        fence = take(engine)
-        answer = Beside(engine, other, lambda: take(other))
-    assert fence is not None and answer.result() is None
-    engine.rows("select lanework.end_task('rollups', %s, 'ok', '', '{}')", fence)
-
-
-def test_a_task_in_python_is_a_job(house: House) -> None:
-    engine = house.engine
-    kind = engine.type("sweep:maintenance", "l", max_tries=1)
-    engine.rows("select lanework.register_tasks(%s)", json.dumps([
-        {"name": "sweep", "description": "", "cron": None, "every_s": 60, "tz": "UTC", "timeout_s": 5}]))  # fmt: skip
-
-    def take() -> Any:
-        engine.rows("select * from lanework.due_tasks()")
-        return engine.one("select lanework.begin_task('sweep', 1, %s)", START)
-
-    assert (take(), take()) == (1, None)
-    (claim,) = house.claim(kind)
-    engine.settle(house.worker, claim, action="fail", error_class="permanent", error="broken")
-    assert take() == 2
-    runs = engine.rows("select outcome, error from lanework.maintenance_runs order by id")
-    assert [(run["outcome"], run["error"]) for run in runs] == [("failed", "broken"), ("running", "")]
-    (alarm,) = engine.rows("select * from lanework.schedule_alarms()")
-    assert (alarm["kind"], alarm["name"], alarm["what"]) == ("task", "sweep", "broken")
-
-
-def test_bloated_indexes_are_found(engine: Engine) -> None:
-    assert engine.rows("select * from lanework.bloated_indexes()") == []
-    kind = engine.type("t")
-    engine.rows("insert into lanework.jobs (type_id, status) select %s, 'approved' from generate_series(1, 20000)", kind)
-    engine.rows("delete from lanework.jobs"), engine.rows("vacuum lanework.jobs")
-    found = engine.rows("select * from lanework.bloated_indexes(100000)")
-    assert "reindex index concurrently lanework.jobs_claim" in [row["command"] for row in found]
-    before = next(row["bytes"] for row in found if row["name"] == "jobs_claim")
-    for row in found:
-        engine.rows(row["command"])
-    assert engine.one("select pg_relation_size('lanework.jobs_claim')") < before
-    engine.rows("delete from proof.history")
 
 
 def test_the_history_of_schedules_has_a_lifetime(house: House) -> None:

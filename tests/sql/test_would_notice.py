@@ -18,14 +18,20 @@ from tests.sql import (
     test_budgets,
     test_claim,
     test_dead,
+    test_drains,
     test_error_rules,
     test_estimates,
     test_events,
     test_fair,
     test_final,
     test_finish,
+    test_freezes,
+    test_maintenance,
+    test_metrics,
+    test_operations,
     test_outbox,
     test_permits,
+    test_priorities,
     test_rates,
     test_running,
     test_schedules,
@@ -35,11 +41,12 @@ from tests.sql import (
     test_workers,
 )
 from tests.sql import test_interleavings as meet
-from tests.sql import test_operations as operations
 from tests.sql.conftest import Another
 from tests.sql.crowd import Crowd, Worker
 from tests.sql.engine import Engine
+from tests.sql.operations import lanes
 from tests.sql.proof import complaints, planted, wipe
+from tests.sql.timetable import House
 
 UNFENCED = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)| and \w\.status = 'running'")
 CLAIM_ID, ATTEMPT = (re.compile(rf"\s+and \w\.{part} = \w\.{part}") for part in ("claim_id", "attempt"))
@@ -70,7 +77,7 @@ def alone(test: Callable[[Engine], object]) -> Callable[[Engine, Another], objec
 
 
 def scheduled(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
-    return lambda engine, _: test(test_schedules.House(engine), *more)
+    return lambda engine, _: test(House(engine), *more)
 
 
 def finished(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
@@ -88,7 +95,7 @@ def batches(engine: Engine, another: Another, verb: str) -> None:
 def acts(test: Callable[..., object]) -> Callable[[Engine, Another], object]:
     """For tests of what operators do, with or without further connections."""
     wants_more = "another" in test.__annotations__
-    return lambda engine, another: test(engine, *([another] if wants_more else []), operations.lanes(engine))
+    return lambda engine, another: test(engine, *([another] if wants_more else []), lanes(engine))
 
 
 def approved(test: Callable[..., object], *more: object) -> Callable[[Engine, Another], object]:
@@ -208,15 +215,15 @@ BUGS = [
     Bug("a cancel that the finish beat says it stops", "stop_job", "if exists (select from lanework.jobs where id = p_id) then",
         "if true then", test_final.test_a_cancel_that_the_finish_beat_says_so),
     Bug("a cancel by filter that takes what runs", "carry_cancel", "j.id = u.id and j.status <> 'running' offset 0",
-        "j.id = u.id offset 0", acts(operations.test_a_cancel_of_all_states)),
+        "j.id = u.id offset 0", acts(test_operations.test_a_cancel_of_all_states)),
     Bug("a cancel by filter that leaves what is locked", "carry_cancel", "j.id = u.id offset 0)",
-        "j.id = u.id and j.status = 'running' offset 0)", acts(operations.test_what_somebody_holds_is_asked)),
+        "j.id = u.id and j.status = 'running' offset 0)", acts(test_operations.test_what_somebody_holds_is_asked)),
     Bug("a priority of running jobs", "set_priority", "elsif j.status = 'running' then", "elsif false then",
-        acts(operations.test_a_priority_that_changes_nothing_is_refused_in_words)),
+        acts(test_priorities.test_a_priority_that_changes_nothing_is_refused_in_words)),
     Bug("an act that takes jobs submitted later", "carry_operation", ":= p_row.cutoff;", ":= p_row.cutoff + 10;",
-        acts(operations.test_a_cancel_goes_on_in_small_commits)),
+        acts(test_operations.test_a_cancel_goes_on_in_small_commits)),
     Bug("carriers wait for each other", "carry_operations", "for update skip locked", "for update",
-        acts(operations.test_carriers_do_not_wait_for_each_other)),
+        acts(test_operations.test_carriers_do_not_wait_for_each_other)),
     Bug("an act without its audit row", "start_operation", "perform lanework.audit(", "perform concat(",
         alone(lambda engine: test_audited.test_an_act_has_one_audit_row_in_its_transaction(engine, "start_operation", 0))),
     Bug("an audit row for what was refused", "drain_all", "if not found then return false; end if;", "",
@@ -224,18 +231,19 @@ BUGS = [
     Bug("a cascade with audit rows", "cancel_families", "lanework.stop_job(x.id, '', 'its parent was cancelled', true)",
         "lanework.cancel(x.id, '', 'its parent was cancelled')", alone(test_audited.test_the_engines_own_cascades_write_none)),
     Bug("a drain that claims pass", "drain_all", "perform lanework.lane_lock(x.id)", "perform (x.id)",
-        acts(operations.test_a_claim_does_not_pass_a_drain_of_everything)),
+        acts(test_drains.test_a_claim_does_not_pass_a_drain_of_everything)),
     Bug("a drain of a worker that its claim passes", "steered_worker", "for update", "",
-        acts(operations.test_a_drain_waits_for_a_claim_under_way)),
+        acts(test_drains.test_a_drain_waits_for_a_claim_under_way)),
     Bug("a freeze that claims pass", "hold_lanes", "perform lanework.lane_lock(x.id)", "perform (x.id)",
-        acts(operations.test_a_claim_does_not_pass_a_freeze)),
+        acts(test_freezes.test_a_claim_does_not_pass_a_freeze)),
     Bug("a freeze that nobody looks at", "free_slots", "f.lane = p_lane.name and", "false and",
-        acts(operations.test_a_frozen_lane_starts_nothing_and_keeps_its_settings)),
+        acts(test_freezes.test_a_frozen_lane_starts_nothing_and_keeps_its_settings)),
     Bug("a hold that outlives its run", "holds", "and j.claim_id = p_freeze.claim_id", "",
-        acts(operations.test_the_next_attempt_does_not_hold_what_the_last_one_froze)),
+        acts(test_freezes.test_the_next_attempt_does_not_hold_what_the_last_one_froze)),
     Bug("jobs that freeze each other", "hold_lanes", "if v_other is not null then", "if false then",
-        acts(operations.test_two_jobs_that_would_wait_for_each_other)),
-    Bug("spared children are cancelled", "freed", "and not s.children", "and false", acts(operations.test_children_can_be_spared)),
+        acts(test_freezes.test_two_jobs_that_would_wait_for_each_other)),
+    Bug("spared children are cancelled", "freed", "and not s.children", "and false",
+        acts(test_operations.test_children_can_be_spared)),
     Bug("other bodies under one key", "enqueue", "k.body_hash <> v_hash", "false",
         alone(test_waiting.test_the_same_key_is_the_same_job)),
     Bug("a tick is fired whatever its key says", "fire_tick", "if not found then return false; end if;", "",
@@ -244,10 +252,10 @@ BUGS = [
         alone(test_schedules.test_a_row_that_stands_for_many_keeps_them_out)),
     Bug("overlap is decided without a lock", "hold_schedule", "for no key update", "",
         lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
-            test_schedules.House(engine), another)),
+            House(engine), another)),
     Bug("leaders decide without a lock", "fire", "for no key update", "",
         lambda engine, another: test_schedules.test_overlap_is_decided_under_the_schedules_lock(
-            test_schedules.House(engine), another)),
+            House(engine), another)),
     Bug("jitter by chance", "jitter", re.compile(r"\('x' \|\| .*?\)::bit\(32\)::bigint / 4294967296.0"), "random()",
         alone(test_schedules.test_jitter_is_the_same_for_everybody)),
     Bug("code overwrites operators", "register_schedules", "if s.set_by = 'code' then", "if true then",
@@ -263,9 +271,9 @@ BUGS = [
     Bug("queued jobs of a schedule run at once", "submit_tick", "coalesce(s.session, 'schedule:' || p_name)", "null",
         scheduled(test_schedules.test_what_is_queued_runs_one_at_a_time)),
     Bug("two runs of one task", "begin_task", "coalesce(x.running_until, '-infinity') < v_now", "true",
-        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
+        alone(test_maintenance.test_one_run_of_a_task_in_the_cluster)),
     Bug("an end without its fence", "end_task", " and x.fence = p_fence", "",
-        alone(test_schedules.test_one_run_of_a_task_in_the_cluster)),
+        alone(test_maintenance.test_one_run_of_a_task_in_the_cluster)),
     Bug("a completion lets nobody go", "completed", "perform lanework.promote_followers(v_sessions);", "null;",
         wide(test_sessions.test_a_completion_lets_the_next_one_go)),
     Bug("a follower at that moment is missed", "promote_followers", "perform lanework.lock_sessions(p_sessions);", "",
@@ -287,19 +295,19 @@ BUGS = [
     Bug("rolled back events hold up nothing", "read_events", "pg_snapshot_xmin(", "pg_snapshot_xmax(",
         test_events.test_what_is_rolled_back_was_never_told),
     Bug("a merge overwrites", "merge_rollups", "submitted = r.submitted + excluded.submitted", "submitted = excluded.submitted",
-        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+        alone(test_metrics.test_merging_adds_to_what_was_merged_before)),
     Bug("a merge copies", "merge_rollups", "delete from lanework.rollups r where", "update lanework.rollups r set spend = 0 where",
-        alone(test_events.test_merging_adds_to_what_was_merged_before)),
+        alone(test_metrics.test_merging_adds_to_what_was_merged_before)),
     Bug("a finish overwrites", "note_done", "completed = r.completed + excluded.completed", "completed = excluded.completed",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("a claim overwrites", "claim", "started = r.started + excluded.started", "started = excluded.started",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("a gap in a batch", "note_done", "v_high - v_low + 1 = v_count", "true",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("given back untold", "note_attempts", "'snooze', 'release'", "'snooze'",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("failures of one class", "note_failed", "array_agg(x.error_class)", "array_agg('unknown'::text)",
-        alone(test_events.test_every_change_is_told_and_counted_once)),
+        alone(test_metrics.test_every_change_is_told_and_counted_once)),
     Bug("finishes share a row", "note_done", "pg_backend_pid()", "1",
         test_events.test_a_finish_in_somebodys_open_transaction_holds_up_no_other_finish),
     Bug("submits share a row", "new_jobs", "pg_backend_pid()", "1",
