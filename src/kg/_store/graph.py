@@ -195,6 +195,11 @@ def index_concepts(limit: int) -> Verb[int]:
     return verb("index_concepts", lambda found: int(found[0][0]), limit=limit)
 
 
+def index_passages(limit: int) -> Verb[int]:
+    """As `index_concepts`."""
+    return verb("index_passages", lambda found: int(found[0][0]), limit=limit)
+
+
 def set_relations(
     ontology: int, claims: Sequence[tuple[int, int, str]], before: Sequence[tuple[int, int, str]], moved: Mapping[int, int]
 ) -> Verb[None]:
