@@ -198,13 +198,13 @@ def _named(run: list[Token]) -> Iterator[Mention]:
         run
         and run[-1].lower_ not in ROLES
         and len(run[0].text) > 1
-        and not _goes_on(run[-1])
+        and not goes_on(run[-1])
         and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower())
     ):
         yield Mention(run[0].i, run[-1].i + 1, "")
 
 
-def _goes_on(token: Token) -> bool:
+def goes_on(token: Token) -> bool:
     """Post-mortem: a word that a hyphen and small letters end is no name."""
     if token.whitespace_ or token.i + 2 >= len(token.doc):
         return False

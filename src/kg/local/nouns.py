@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
-from kg.local.names import is_empty, is_shouted
+from kg.local.names import goes_on, is_empty, is_shouted
 from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
         or is_empty(head.text)
         or (head.is_stop and not head.is_upper)
         or _is_unit(head)
+        or goes_on(head)
     ):
         return None
     first = len(tokens) - 1
@@ -80,7 +81,7 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
         first -= 1  # non-steroidal
     while first < len(tokens) - 1 and _is_outside(tokens[first], tokens[first + 1]):
         first += 1
-    one = Mention(tokens[first].i, head.i + 1, CONCEPT)
+    one = Mention(_with_hyphen(tokens[first], taken), head.i + 1, CONCEPT)
     return Mention(one.first, one.last, "") if _is_named(head, one) and not is_shouted(head.doc, one) else one
 
 
@@ -95,6 +96,13 @@ def _is_named(head: Token, one: Mention) -> bool:
     if head.pos_ != "PROPN" or not head.text[0].isupper() or head.lower_ in ROLES:
         return False
     return one.last - one.first > 1 or not head.is_sent_start or head.dep_ != "ROOT" or not head.text[1:].islower()
+
+
+def _with_hyphen(token: Token, taken: set[int]) -> int:
+    """Where the word begins that a hyphen ends with this token: Post-mortem, which the tree may take for two."""
+    if token.i < 2 or token.nbor(-1).text != "-" or token.nbor(-1).whitespace_ or token.nbor(-2).whitespace_:
+        return token.i
+    return token.i - 2 if token.is_lower and token.nbor(-2).is_alpha and token.i - 2 not in taken else token.i
 
 
 def _is_outside(token: Token, after: Token) -> bool:
