@@ -134,6 +134,7 @@ def _related(doc: Doc, mentions: list[Mention], one: int, other: int) -> Iterato
         return
     for first, second in ((one, other), (other, one)):
         way = _way(mentions[first].root(doc), mentions[second].root(doc))
+        way = way and _of_all(way)
         rule = way and _rule(way)
         if way and rule and (type := rule.called(way, mentions[first], mentions[second])):
             if is_kind(doc, a, b):
@@ -166,6 +167,21 @@ def _way(one: Token, other: Token) -> Way | None:
         down.append(token)
         token = token.head
     return Way(up[: above[token.i]], token, down[::-1])
+
+
+def _of_all(way: Way) -> Way:
+    """Water and oxygen: what is said of the first of a list is said of all of them. Where they are of different kinds, the tree
+    has more often put together what is not one list."""
+    up, down = way.up, way.down
+    while len(up) > 1 and _is_listed(up[0]):
+        up = up[1:]
+    while len(down) > 1 and _is_listed(down[-1]):
+        down = down[:-1]
+    return Way(up, way.top, down)
+
+
+def _is_listed(token: Token) -> bool:
+    return token.dep_ == "conj" and token.ent_type_ == token.head.ent_type_
 
 
 def _rule(way: Way) -> _Rule | None:
