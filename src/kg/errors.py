@@ -42,7 +42,7 @@ KgError
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
 ├── InvalidDecision    KG-253   these two cannot be decided like this
 ├── InvalidQuery       KG-260   the graph cannot be asked like this
-├── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
+├── GraphNotFound      KG-261   no such concept, proposal or collection, or not for this caller
 └── NothingLike        KG-262   no concept is called like this, or means about the same
 """
 

@@ -14,9 +14,9 @@ from kg.graph.exporting import Format, export
 from kg.graph.grounding import Stances
 from kg.graph.neighbourhood import Budget, Neighbourhood, Wanted, neighbourhood
 from kg.graph.paths import Path, paths
-from kg.graph.phrases import LIKE, Phrases, Resolved
+from kg.graph.phrases import Phrases, Resolved
 from kg.graph.questions import Questions, Walk
-from kg.graph.searching import Hit, Mode, Passage, PassageMode, Searching, checked
+from kg.graph.searching import LIKE, Hit, Mode, Passage, PassageMode, Searching, checked
 from kg.graph.sight import EVERYTHING, Sight
 from kg.parts import Embed
 from lanework import Lanework
@@ -47,12 +47,12 @@ class Connection:
 
 class Reader:
     """`embed` makes vectors of queries; without one, searches are by words alone. `walk` is how the graph helps with questions.
-    `like`: the cosine from which a phrase is taken for a concept that is not called so."""
+    `like`: the cosine from which a phrase is taken for a concept that is not called so, and a hit is no mere neighbour."""
 
     def __init__(self, work: Lanework, embed: Embed | None = None, walk: Walk | None = None, *, like: float = LIKE) -> None:
         self._run = work._arun
         self._model = None if embed is None else embed.name
-        self._searching = Searching(self._run, embed)
+        self._searching = Searching(self._run, embed, like)
         self._pieces = Pieces(self._run)
         self._phrases = Phrases(self._run, self._searching, like)
         self._stances = Stances(self._run, embed)
@@ -83,7 +83,7 @@ class Reader:
             told, found = "graph", await self._questions.passages(asked, ontologies, checked(limit))
         else:
             found = await self._searching.passages(asked, ontologies, limit)
-        return Passages(told, await self._pieces.among(found, asked, ontologies, limit))
+        return Passages(told, await self._pieces.among(found, asked, ontologies, limit, by_graph=told == "graph"))
 
     async def resolve(self, phrase: str, *, ontology: str | None = None, sight: Sight = EVERYTHING) -> Resolved:
         """The concept that a phrase means; `NothingLike` if there is none."""

@@ -22,12 +22,16 @@ LONGEST = 2000
 #: Of each of the two lists that are put together, so many more than asked for.
 DEPTH = 50
 REMEMBERED = 512
+#: Cosine from which a concept is about what was asked for (measured: `kg.graph.phrases`).
+LIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A concept. `score` compares hits of one answer. `grounding`: from -1 (its evidence speaks against it) to 1; `diversity`: mean
-    distance between its neighbours; both null where nothing can be said."""
+    """A concept. `score` compares hits of one answer. `likeness` is how near it is by meaning (cosine), null if it was found by its
+    words alone. `like`: it has words of the query, or is near enough; else it is among the nearest, and nothing more. `grounding`:
+    from -1 (its evidence speaks against it) to 1; `diversity`: mean distance between its neighbours; both null where nothing can be
+    said."""
 
     id: int
     ontology: str
@@ -35,6 +39,8 @@ class Hit:
     type: str
     description: str
     score: float
+    likeness: float | None
+    like: bool
     seen_count: int
     grounding: float | None
     diversity: float | None
@@ -69,8 +75,8 @@ class Asked:
 
 
 class Searching:
-    def __init__(self, run: Run, embed: Embed | None) -> None:
-        self._run, self._embed = run, embed
+    def __init__(self, run: Run, embed: Embed | None, like: float = LIKE) -> None:
+        self._run, self._embed, self._like = run, embed, like
         self._known: OrderedDict[str, Vector] = OrderedDict()
 
     async def asked(self, query: str, mode: Mode) -> Asked:
@@ -103,7 +109,12 @@ class Searching:
 
     async def concepts(self, asked: Asked, ontologies: Sequence[int] | None, limit: int) -> list[Hit]:
         rows = await self._run(self._verb("concepts", asked, ontologies, limit))
-        return [Hit(*(*row[:9], evidence(row[9:]))) for row in rows]
+        return [self._hit(row) for row in rows]
+
+    def _hit(self, row: Row) -> Hit:
+        likeness, has_words = row[6:8]
+        like = has_words or (likeness is not None and likeness >= self._like)
+        return Hit(*(*row[:7], like, *row[8:11], evidence(row[11:])))
 
     async def passages(self, asked: Asked, ontologies: Sequence[int] | None, limit: int) -> list[Passage]:
         return [Passage(*row) for row in await self._run(self._verb("passages", asked, ontologies, limit))]
