@@ -27,6 +27,8 @@ HOSTILE = (
     "bell\x07 esc\x1b[31m", "\u202eright to left\u2028line", "@SUM(1)", "-1+1", "\ttab", "snow ☃ 😀", "",
 )  # fmt: skip
 KEEPER, HARBOUR = "A lighthouse keeper trims the lamp.", "The harbour sleeps at night."
+PORCELAIN = "李明教授研究宋代瓷器，他认为景德镇的窑炉影响了日本。\n\n王芳在上海大学教授历史。"
+BANGKOK = "กรุงเทพมหานครเป็นเมืองหลวงตั้งอยู่บนสามเหลี่ยมปากแม่น้ำเจ้าพระยา"
 NS = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -62,6 +64,8 @@ def place(_fleet: Callable[[int], Databases]) -> Iterator[Place]:
         writer.ontology("made", by="maker")
         writer.concept("made", "clay", "earth")
         writer.leaflet("leaflets", "coast.txt", "shelf", KEEPER, HARBOUR)
+        writer.document("kilns", "porcelain.txt", PORCELAIN)
+        writer.leaflet("leaflets", "bangkok.txt", "rivers", BANGKOK)
         vector = embed.vector("lighthouse keeper of somebody's code")
         own = [Item("1", "lighthouse keeper of somebody's code", vector)]
         house.act(PgVectorStore(house.work).put("shelf", embed.name, own))
@@ -137,6 +141,47 @@ def test_what_has_no_graph_has_a_score_of_its_own(place: Place) -> None:
         # one scale: how far apart two pieces are says something, and does not hang on what stands between them
         alone = place.ask("/query/search", asked | {"query": "the harbour sleeps at night"})["passages"][0]
         assert (alone["text"], alone["score"]) == (HARBOUR, pytest.approx(most, rel=1e-3))
+
+
+@pytest.mark.parametrize("mode", ["graph", "hybrid", "text"])
+def test_text_without_spaces_is_found_by_what_stands_in_it(place: Place, mode: str) -> None:
+    # Red while such a text was one long word.
+    def first(query: str, **more: Any) -> str:
+        found = place.ask("/query/search", {"query": query, "what": "passages", "mode": mode, **more})["passages"]
+        return str(found[0]["text"]) if found else ""
+
+    kiln, history = PORCELAIN.split("\n\n")
+    assert first("瓷器") == kiln and first("历史") == history
+    assert first("景德镇的瓷器") == kiln  # some of it
+    assert first("窑") == kiln  # one character
+    assert first("แม่น้ำ") == BANGKOK == first("แม่น้ำ", collection="rivers")
+    assert first("瓷器", ontology="cars") != kiln
+    assert first("what damages the heart").startswith("Smoking")
+    told = place.ask("/query/search", {"query": "瓷器", "what": "passages", "mode": mode})["mode"]
+    assert told == ("hybrid" if mode == "graph" else mode)
+
+
+def test_words_without_spaces_in_a_search_by_words(place: Place) -> None:
+    def found(query: str) -> list[tuple[str, Any]]:
+        answer = place.ask("/query/search", {"query": query, "what": "passages", "mode": "text"})
+        return [(one["text"], one["score"]) for one in answer["passages"]]
+
+    kiln, history = PORCELAIN.split("\n\n")
+    assert found("瓷器") == [(kiln, 1.5)] and found("教授") == [(kiln, 1.5), (history, 1.5)]
+    assert found("教授 瓷器") == [(kiln, 1.5), (history, pytest.approx(1 / 3))]
+    assert found("研究瓷器") == [(kiln, pytest.approx(0.5))]  # two pairs of three: nothing has 究瓷
+    assert found("龙") == [] and found("教授 -瓷器") == [(history, 1.5)]
+    assert next(text for text, _ in found("smoking 历史")) == history
+
+
+def test_text_without_spaces_is_read_by_an_index(place: Place) -> None:
+    with place.writer.db.transaction() as tx:
+        tx.connection.execute("set local enable_seqscan = off")
+        for table in ("passages", "document_items"):
+            plan = tx.connection.execute(
+                f"explain select id from kg.{table} where kg.has_unspaced(text) and kg.pairs(text) @> '{{瓷器}}'".encode()
+            ).fetchall()
+            assert "_pairs" in str(plan)
 
 
 def test_a_hit_says_whether_it_is_about_what_was_asked(place: Place) -> None:

@@ -70,7 +70,8 @@ class Reader:
         limit: int = 10, sight: Sight = EVERYTHING,
     ) -> Passages:  # fmt: skip
         """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage. Without
-        an embedding model it is `text`. Documents without a graph are found too; `collection`: those of one, and nothing else."""
+        an embedding model it is `text`, and `hybrid` for a question without spaces. Documents without a graph are found
+        too; `collection`: those of one, and nothing else."""
         asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
         ontologies = await sight.within(self._run, ontology)
         if collection is not None:
@@ -79,7 +80,7 @@ class Reader:
                 raise GraphNotFound(f"there is no collection {collection!r}")
             return Passages(asked.mode, pieces)
         told: PassageMode = asked.mode
-        if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:
+        if mode == "graph" and asked.mode == "hybrid" and self._questions is not None and asked.names_can_be_told:
             told, found = "graph", await self._questions.passages(asked, ontologies, checked(limit))
         else:
             found = await self._searching.passages(asked, ontologies, limit)

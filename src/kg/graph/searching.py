@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ LONGEST = 2000
 #: Of each of the two lists that are put together, so many more than asked for.
 DEPTH = 50
 REMEMBERED = 512
+#: Letters of scripts that put no spaces between words (as `kg.has_unspaced` has them).
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 #: Cosine from which a concept is about what was asked for (measured: `kg.graph.phrases`).
 LIKE = 0.5
 
@@ -72,6 +75,11 @@ class Asked:
     model: str | None
     vector: Vector | None
     words: str | None
+
+    @property
+    def names_can_be_told(self) -> bool:
+        """Are the names in it set off by spaces? Else no walk can begin at them."""
+        return self.words is not None and not _UNSPACED.search(self.words)
 
 
 class Searching:
