@@ -43,7 +43,7 @@ KgError
 ├── InvalidDecision    KG-253   these two cannot be decided like this
 ├── ChunksLost         KG-254   the database's server went down and lost chunks; they are stored again
 ├── InvalidQuery       KG-260   the graph cannot be asked like this
-├── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
+├── GraphNotFound      KG-261   no such concept, proposal or collection, or not for this caller
 └── NothingLike        KG-262   no concept is called like this, or means about the same
 """
 

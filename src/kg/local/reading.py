@@ -20,6 +20,7 @@ from kg.local.neighbours import CONFIDENCE, neighbours
 from kg.local.nouns import nouns
 from kg.local.pronouns import PRONOUN, meant, pronouns
 from kg.local.relations import MOST_IN_SENTENCE, Related, relations
+from kg.local.unread import is_unread
 from kg.local.unspaced import is_unspaced, sentences
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def read(model: Language, part: str, start: int) -> Reading:
         return Reading([], [], [], 0)
     if is_unspaced(text):
         return _unspaced(part, start)
+    if is_unread(text):
+        return Reading([], [], [], 0)
     with model.memory_zone():  # else every word that was ever seen is kept
         doc = model(text)
         named = names(doc)
