@@ -46,7 +46,7 @@ def halves_are_kept() -> None:
 
 
 def asked_by_each_job() -> None:
-    """Nobody notes that the page is there."""
+    """Nobody notes that the page is there: neither the document nor the estimate's step, which its run shares."""
 
     def query(name: str) -> bytes:
         found = right(name)
@@ -55,6 +55,7 @@ def asked_by_each_job() -> None:
 
     right = verb.query
     verb.query = query  # type: ignore[assignment]
+    Arriving.arrive = Arriving._arrive  # type: ignore[method-assign]
 
 
 PLANTS: dict[str, Callable[[], None]] = {one.__name__: one for one in (noted_before_it_came, halves_are_kept, asked_by_each_job)}
