@@ -18,7 +18,7 @@ AT_ONCE = 8
 PAUSE = 2.0
 
 
-async def index(work: Lanework, most: int = 1000) -> int:
+async def index(work: Lanework, most: int = 2000) -> int:
     """How many were done: all that others are not at, and of concepts and of passages not many more than `most` each."""
     return await _index(work, index_concepts, most) + await _index(work, index_passages, most)
 
