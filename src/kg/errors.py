@@ -41,8 +41,9 @@ KgError
 ├── Unprepared         KG-250   the graph changed meanwhile: some names need another vector first
 ├── SourceGone         KG-251   the document of this chunk was deleted or replaced
 ├── InvalidDecision    KG-253   these two cannot be decided like this
+├── ChunksLost         KG-254   the database's server went down and lost chunks; they are stored again
 ├── InvalidQuery       KG-260   the graph cannot be asked like this
-├── GraphNotFound      KG-261   no such concept or ontology, or not for this caller
+├── GraphNotFound      KG-261   no such concept, proposal or collection, or not for this caller
 └── NothingLike        KG-262   no concept is called like this, or means about the same
 """
 
@@ -360,6 +361,14 @@ class InvalidDecision(KgError):
     code = "KG-253"
     exit_code = 2
     http_status = 422
+
+
+class ChunksLost(KgError):
+    """A chunk's commit does not wait for the disk. What a crash of the server took is missed when its document ends."""
+
+    code = "KG-254"
+    http_status = 503
+    error_class = "transient"
 
 
 class InvalidQuery(KgError):

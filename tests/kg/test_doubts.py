@@ -14,7 +14,7 @@ from kg.cli.commands.docs import show
 from kg.documents.parsing import parse
 from kg.ingest.pipeline import Pipeline
 from lanework.testing import adrain
-from tests.kg.fakes import Paragraphs, Parts, passages
+from tests.kg.fakes import FakeExtractor, Paragraphs, Parts, passages
 from tests.kg.house import House, open_house
 
 RUSSIAN = "База данных - это совокупность данных, хранимых в соответствии со схемой."
@@ -28,6 +28,14 @@ def docs(database: str) -> Iterator[House]:
     with open_house(database, parts=parts) as house, psycopg.connect(database, autocommit=True) as conn:
         conn.execute("create table fake_graph (source bigint references kg.sources on delete cascade, word text, start int)")
         yield house
+
+
+@pytest.fixture
+def doubting(monkeypatch: pytest.MonkeyPatch) -> None:
+    def doubts(_: FakeExtractor, text: str) -> list[str]:
+        return [] if text.isascii() else [f"nothing in {text}"]
+
+    monkeypatch.setattr(FakeExtractor, "doubts", doubts, raising=False)
 
 
 def ingest(house: House, data: bytes, **query: Any) -> Any:
@@ -45,10 +53,24 @@ def test_a_doubt_stays_with_the_document(docs: House, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(show, "ask", lambda method, path: docs.ask("read_only", method, path).json())
     show.run(argparse.Namespace(document=found["id"], output="table"))
-    assert f"  warning    {told}\n" in capsys.readouterr().out
+    assert f" warning {told}" in " ".join(capsys.readouterr().out.split())
 
     again = ingest(docs, RUSSIAN.encode(), name="a.txt", key="a")
     assert (again["id"], again["version"], again["provenance"]) == (found["id"], 2, {})
+
+
+def test_what_the_extractor_will_not_find_is_told(docs: House, doubting: None) -> None:
+    # Red while a document without a single concept was completed, and nothing said why.
+    def estimated(**more: Any) -> Any:
+        answer = docs.ask("contributor", "POST", "/ingest", json={"text": "字", "name": "a.txt", "estimate": True, **more})
+        assert answer.status_code == 200, answer.text
+        return answer.json()["estimate"]["warnings"]
+
+    assert estimated()[0] == "nothing in 字" and "nothing in 字" not in estimated(graph=False)
+    found = ingest(docs, "字".encode(), name="a.txt", key="a")
+    assert (found["processing_status"], found["provenance"]) == ("completed", {"warnings": ["nothing in 字"]})
+    assert ingest(docs, b"Lanes have Slots.", name="a.txt", key="a")["provenance"] == {}
+    assert ingest(docs, "字字".encode(), name="b.txt", graph="false")["provenance"] == {}
 
 
 def send(house: House, body: dict[str, Any]) -> Any:

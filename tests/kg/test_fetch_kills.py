@@ -14,8 +14,11 @@ import pytest
 
 from kg.documents.document import New
 from tests.kg import provider
+from tests.kg.fetch_plants import PLANTS
 from tests.kg.killing import Place
 from tests.kg.processes import until
+from tests.sql.engine import Engine, connect
+from tests.sql.proof import planted
 
 pytestmark = pytest.mark.processes
 TEXT = "Ada Byron wrote to Charles Babbage. Charles Babbage lived in London."
@@ -73,15 +76,22 @@ JOBS = (
 )
 
 
+ENDED = "select status from kg.document_states where status in ('completed', 'failed', 'cancelled')"
+
+
 def test_a_worker_that_is_killed_while_it_fetches(database: str, tmp_path: Path) -> None:
+    _kill(database, tmp_path)
+
+
+def _kill(dsn: str, folder: Path, **env: str) -> None:
     with provider.started() as models, web() as server:
-        place = Place(database, models, tmp_path)
-        with place.conn, place.work, place.worker(KG_FETCH_ALLOW=server.host):
+        place = Place(dsn, models, folder)
+        with place.conn, place.work, place.worker(KG_FETCH_ALLOW=server.host, **env):
             place.accept(New(b"", name="", url=f"http://{server.host}/letters.txt", ontology="letters", owner="ada"))
             until(server.halfway.is_set, "the address to be asked")
             assert place.rows("select processing_status, stage, size from kg.documents") == [("estimating", "fetch", 0)]
             os.kill(place.worker_pid(), signal.SIGKILL)
-            until(lambda: place.done("letters") == 1, "the document")
+            assert until(lambda: place.rows(ENDED), "the document") == [("completed",)]
             assert server.asked == 2
             # what the worker had was given back: no try was used for it, and it was taken once more
             assert place.rows(JOBS) == [("ingestion", "completed", 1, 0), ("ingestion:estimate", "completed", 2, 0)]
@@ -90,3 +100,19 @@ def test_a_worker_that_is_killed_while_it_fetches(database: str, tmp_path: Path)
             assert place.one("select count(*) from kg.blobs") == 1
             assert place.answers("letters")["extract"] == models.counts().paths["/v1/chat/completions"] == 1  # it was read once
             assert place.one("select count(*) from kg.sources") == 1
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("bug", PLANTS)
+def test_a_planted_bug_is_noticed(database: str, tmp_path: Path, bug: str) -> None:
+    with pytest.raises(AssertionError) as red:
+        _kill(database, tmp_path, KG_IMPORTS="tests.kg.fetch_plants", FETCH_PLANT=bug)
+    print(bug, "→", red.value, (tmp_path / "worker.log").read_text()[-2000:])
+
+
+@pytest.mark.chaos
+def test_a_try_that_is_used_for_a_kill_is_noticed(database: str, tmp_path: Path) -> None:
+    with connect(database) as conn, planted(Engine(conn), "give_back", "'uses_try', false", "'uses_try', true"):
+        with pytest.raises(AssertionError) as red:
+            _kill(database, tmp_path)
+        print(red.value)

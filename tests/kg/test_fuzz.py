@@ -21,6 +21,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance
 
+from kg.graph.exporting import FORMS
 from lanework import testing
 from tests.kg.house import House, open_house
 from tests.kg.test_openapi import document
@@ -143,6 +144,13 @@ def test_no_request_is_answered_with_500(lived_in: House, part: int) -> None:
     operations = _operations()
     assert len(operations) > 100
     _check(lived_in, operations[part::PARTS], 4)
+
+
+@pytest.mark.parametrize("format", FORMS)
+def test_each_form_of_an_export_is_what_the_document_says(lived_in: House, format: str) -> None:
+    (operation,) = (one for one in _operations() if one.path == "/graph/export")
+    case = operation.Case(query={"format": format})
+    case.validate_response(_send(lived_in, case), checks=CHECKS)
 
 
 @pytest.mark.chaos

@@ -49,8 +49,11 @@ def test_search(cli: Cli) -> None:
     assert found[0]["evidence"]["quote"] == "Exercise"
     assert cli("search", "exercise", "--mode", "text", "-o", "ids")[1] == f"{found[0]['id']}\n"
     assert cli("search", "zebra", "--mode", "text") == (0, "", "nothing was found; try other words, or --passages\n")
+    code, out, err = cli("search", "xyzzy", "plugh", "--limit", "3")
+    assert (code, err) == (0, "nothing has these words or is near in meaning; the nearest, however far, are:\n")
+    assert out.startswith("ID") and cli("search", "Exercise", "-o", "jsonl")[2] == ""
     code, _, err = cli("search", "x", "--ontology", "nowhere")
-    assert (code, err) == (5, "KG-261: there is no ontology 'nowhere'\n")
+    assert (code, err) == (5, "KG-204: there is no ontology 'nowhere'\n")
     code, out, _ = cli("search", "--passages", "fuel", "oil", "--mode", "text", "--limit", "1")
     assert (code, "cars.txt:45–67" in out, "  Fuel is made from oil." in out) == (0, True, True)
 

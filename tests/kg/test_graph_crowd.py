@@ -111,8 +111,7 @@ def _removing(here: Library, document: int) -> Any:
 
 
 async def _crowded(dsn: str, *, seed: int, deletes: bool, cuts: int = CUTS) -> None:
-    work = Lanework(dsn)
-    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
+    async with Lanework(dsn) as work, await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
         here, serial = await library(work, conn), await library(work, conn)
         written, todo = _documents(8, seed), []
         for at, document in enumerate(written):
@@ -128,7 +127,6 @@ async def _crowded(dsn: str, *, seed: int, deletes: bool, cuts: int = CUTS) -> N
         one, other = await dump(conn, here.id), await dump(conn, serial.id)
         for part in one:
             assert one[part] == other[part], part
-    await work.aclose()
 
 
 @pytest.mark.parametrize("deletes", [False, True], ids=["stores", "deletes meanwhile"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -402,7 +403,31 @@ def test_japanese_words_are_found_by_their_script() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["北京大学的研究人员开发了一种新的电池材料。" * 20, "أعلنت شركة الواحة للطاقة عن افتتاح محطة جديدة. " * 9]
+    ("text", "script"),
+    [
+        ("北京大学的研究人员开发了一种新的电池材料。" * 20, "Chinese"),
+        ("أعلنت شركة الواحة للطاقة عن افتتاح محطة جديدة. " * 9, "Arabic"),
+        # Red while English grammar was read into them.
+        ("서울대학교는 대한민국 서울특별시 관악구에 있는 국립 대학이다. 김철수 교수가 1975년에 설립했다.", "Korean"),
+        ("नई दिल्ली भारत की राजधानी है। महात्मा गांधी का जन्म पोरबंदर में 2 अक्टूबर 1869 को हुआ था।", "Devanagari"),
+        ("กรุงเทพมหานครเป็นเมืองหลวงและนครที่มีประชากรมากที่สุดของประเทศไทย", "Thai"),
+    ],
 )
-def test_of_a_script_without_borders_or_capitals_nothing_is_guessed(text: str) -> None:
+def test_of_a_script_without_borders_or_capitals_nothing_is_guessed_and_that_is_said(text: str, script: str) -> None:
     assert not extract(text).concepts
+    (told,) = LocalExtractor().doubts(text)
+    assert told.startswith(f"its text is in a script ({script}) in which the local model finds no concepts")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1234 5678", "Ada met Charles. 北京 is a city.", "Капитан Соколов", "東京の田中氏は電池を開発している。"]
+)
+def test_nothing_is_said_of_what_is_read(text: str) -> None:
+    assert LocalExtractor().doubts(text) == []
+
+
+def test_a_part_that_is_not_read_is_told_with_its_share() -> None:
+    (told,) = LocalExtractor().doubts(
+        "Ada met Charles in London, and they built engines there. " + "北京大学的研究人员开发了新的电池材料。" * 4
+    )
+    assert re.match(r"about \d\d% of its text is in a script \(Chinese\)", told)

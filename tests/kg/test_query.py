@@ -26,6 +26,9 @@ HOSTILE = (
     "=cmd|' /C calc'!A0", "a, \"b\"\r\nc;d", "x' }) DETACH DELETE n //", "back\\slash\\' \\u0027 `tick`", "<b>&amp;</b> ]]> <!--",
     "bell\x07 esc\x1b[31m", "\u202eright to left\u2028line", "@SUM(1)", "-1+1", "\ttab", "snow ☃ 😀", "",
 )  # fmt: skip
+KEEPER, HARBOUR = "A lighthouse keeper trims the lamp.", "The harbour sleeps at night."
+PORCELAIN = "李明教授研究宋代瓷器，他认为景德镇的窑炉影响了日本。\n\n王芳在上海大学教授历史。"
+BANGKOK = "กรุงเทพมหานครเป็นเมืองหลวงตั้งอยู่บนสามเหลี่ยมปากแม่น้ำเจ้าพระยา"
 NS = "{http://graphml.graphdrawing.org/xmlns}"
 
 
@@ -60,7 +63,9 @@ def place(_fleet: Callable[[int], Databases]) -> Iterator[Place]:
         house.enter("maker", ("graph:read", "own"))
         writer.ontology("made", by="maker")
         writer.concept("made", "clay", "earth")
-        writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.", "The harbour sleeps at night.")
+        writer.leaflet("leaflets", "coast.txt", "shelf", KEEPER, HARBOUR)
+        writer.document("kilns", "porcelain.txt", PORCELAIN)
+        writer.leaflet("leaflets", "bangkok.txt", "rivers", BANGKOK)
         vector = embed.vector("lighthouse keeper of somebody's code")
         own = [Item("1", "lighthouse keeper of somebody's code", vector)]
         house.act(PgVectorStore(house.work).put("shelf", embed.name, own))
@@ -125,6 +130,75 @@ def test_documents_without_a_graph_are_found_too_and_say_so(place: Place, mode: 
     assert not any("code" in text for text, _ in alone)  # nobody's document: nobody's to see
 
 
+def test_what_has_no_graph_has_a_score_of_its_own(place: Place) -> None:
+    # Red while a piece took the score of the passage before it.
+    for mode, most in (("graph", 3.0), ("hybrid", 2 / 61)):
+        asked = {"query": "lighthouse harbour heart", "what": "passages", "mode": mode, "limit": 50}
+        found = place.ask("/query/search", asked)["passages"]
+        scores = {one["text"]: one["score"] for one in found}
+        passages = {one["score"] for one in found if one["collection"] is None}
+        assert passages and not passages & {scores[KEEPER], scores[HARBOUR]} and max(scores.values()) <= most + 1e-6
+        # one scale: how far apart two pieces are says something, and does not hang on what stands between them
+        alone = place.ask("/query/search", asked | {"query": "the harbour sleeps at night"})["passages"][0]
+        assert (alone["text"], alone["score"]) == (HARBOUR, pytest.approx(most, rel=1e-3))
+
+
+@pytest.mark.parametrize("mode", ["graph", "hybrid", "text"])
+def test_text_without_spaces_is_found_by_what_stands_in_it(place: Place, mode: str) -> None:
+    # Red while such a text was one long word.
+    def first(query: str, **more: Any) -> str:
+        found = place.ask("/query/search", {"query": query, "what": "passages", "mode": mode, **more})["passages"]
+        return str(found[0]["text"]) if found else ""
+
+    kiln, history = PORCELAIN.split("\n\n")
+    assert first("瓷器") == kiln and first("历史") == history
+    assert first("景德镇的瓷器") == kiln  # some of it
+    assert first("窑") == kiln  # one character
+    assert first("แม่น้ำ") == BANGKOK == first("แม่น้ำ", collection="rivers")
+    assert first("瓷器", ontology="cars") != kiln
+    assert first("what damages the heart").startswith("Smoking")
+    told = place.ask("/query/search", {"query": "瓷器", "what": "passages", "mode": mode})["mode"]
+    assert told == ("hybrid" if mode == "graph" else mode)
+
+
+def test_words_without_spaces_in_a_search_by_words(place: Place) -> None:
+    def found(query: str) -> list[tuple[str, Any]]:
+        answer = place.ask("/query/search", {"query": query, "what": "passages", "mode": "text"})
+        return [(one["text"], one["score"]) for one in answer["passages"]]
+
+    kiln, history = PORCELAIN.split("\n\n")
+    assert found("瓷器") == [(kiln, 1.5)] and found("教授") == [(kiln, 1.5), (history, 1.5)]
+    assert found("教授 瓷器") == [(kiln, 1.5), (history, pytest.approx(1 / 3))]
+    assert found("研究瓷器") == [(kiln, pytest.approx(0.5))]  # two pairs of three: nothing has 究瓷
+    assert found("龙") == [] and found("教授 -瓷器") == [(history, 1.5)]
+    assert next(text for text, _ in found("smoking 历史")) == history
+
+
+def test_text_without_spaces_is_read_by_an_index(place: Place) -> None:
+    with place.writer.db.transaction() as tx:
+        tx.connection.execute("set local enable_seqscan = off")
+        for table in ("passages", "document_items"):
+            plan = tx.connection.execute(
+                f"explain select id from kg.{table} where kg.has_unspaced(text) and kg.pairs(text) @> '{{瓷器}}'".encode()
+            ).fetchall()
+            assert "_pairs" in str(plan)
+
+
+def test_a_hit_says_whether_it_is_about_what_was_asked(place: Place) -> None:
+    # Red while ten unrelated concepts were all that a nonsense query showed.
+    def like(query: str, **more: Any) -> list[tuple[str, bool]]:
+        found = place.ask("/query/search", {"query": query, "limit": 3, **more})["concepts"]
+        return [(one["label"], one["like"]) for one in found]
+
+    assert not any(is_like for _, is_like in like("xyzzy plugh")) and len(like("xyzzy plugh")) == 3
+    assert like("automobile")[0] == ("car", True)  # by meaning
+    assert like("scientific xyzzy plugh quux frobnicate")[0] == ("study", True)  # by a word
+    assert like("scientific", mode="text") == [("study", True)]
+    (hit,) = place.ask("/query/search", {"query": "car", "mode": "semantic", "limit": 1})["concepts"]
+    assert hit["likeness"] == hit["score"] > 0.5
+    assert place.ask("/query/search", {"query": "scientific", "mode": "text"})["concepts"][0]["likeness"] is None
+
+
 def test_documents_without_a_graph_are_for_those_who_see_their_ontology(place: Place) -> None:
     asked = {"query": "lighthouse keeper", "what": "passages"}
     for by in ("driver", "maker"):
@@ -137,7 +211,7 @@ def test_documents_without_a_graph_are_for_those_who_see_their_ontology(place: P
 def test_an_ontology_alone(place: Place) -> None:
     assert set(place.search("what moves", ontology="cars", limit=50)) == {"car", "engine", "Fuel", "oil"}
     problem = place.ask("/query/search", {"query": "x", "ontology": "nowhere"}, status=404)
-    assert (problem["code"], problem["detail"]) == ("KG-261", "there is no ontology 'nowhere'")
+    assert (problem["code"], problem["detail"]) == ("KG-204", "there is no ontology 'nowhere'")
 
 
 def test_a_query_is_embedded_once(place: Place) -> None:
@@ -281,7 +355,7 @@ def test_a_phrase_is_a_name_first(place: Place) -> None:
     assert place.ask("/query/resolve", {"phrase": "automobile"})["label"] == "car"
     assert place.ask("/query/resolve", {"phrase": "heart", "ontology": "cars"}, status=404)["code"] == "KG-262"
     assert place.ask("/query/resolve", {"phrase": "heart"}, by="driver", status=404)["code"] == "KG-262"
-    assert place.ask("/query/resolve", {"phrase": "heart", "ontology": "nope"}, status=404)["code"] == "KG-261"
+    assert place.ask("/query/resolve", {"phrase": "heart", "ontology": "nope"}, status=404)["code"] == "KG-204"
     around = place.ask("/query/related", {"concept": "heart", "hops": 1})
     assert (around["phrase"], around["score"], around["concept"]["label"]) == ("heart", 1.0, "heart")
 
@@ -341,9 +415,10 @@ def test_outside_of_ones_ontologies_nothing_exists(place: Place) -> None:
         (f"/query/concept/{ids['heart']}", None), ("/query/related", {"concept": ids["heart"]}),
         ("/query/connect", {"start": ids["heart"], "end": ids["car"]}),
         ("/query/connect", {"start": ids["car"], "end": ids["blood"]}),
-        ("/query/search", {"query": "heart", "ontology": "medicine"}), ("/graph/export?ontology=medicine", None),
     ):  # fmt: skip
         assert place.ask(path, body, by="driver", status=404)["code"] == "KG-261"
+    for path, asked in (("/query/search", {"query": "heart", "ontology": "medicine"}), ("/graph/export?ontology=medicine", None)):
+        assert place.ask(path, asked, by="driver", status=404)["code"] == "KG-204"
     problem = place.ask("/query/connect", {"start": "heart", "end": ids["engine"]}, by="driver", status=404)
     assert problem["code"] == "KG-262" and {one["id"] for one in problem["suggestions"]} <= {ids[one] for one in CARS}
     assert b"heart" not in place.ask("/graph/export", by="driver")
@@ -422,4 +497,4 @@ def test_an_export_says_what_it_is(place: Place) -> None:
     assert answer.headers["content-disposition"] == 'attachment; filename="graph.zip"'
     assert answer.headers["content-type"] == "application/zip"
     assert place.ask("/graph/export?format=doc", status=422)
-    assert place.ask("/graph/export?ontology=nowhere", status=404)["code"] == "KG-261"
+    assert place.ask("/graph/export?ontology=nowhere", status=404)["code"] == "KG-204"

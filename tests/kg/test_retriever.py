@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from kg.adapters.retriever import KgRetriever, Server
-from kg.errors import GraphNotFound, InvalidQuery, NotAuthenticated, ServerAway
+from kg.errors import InvalidQuery, NotAuthenticated, OntologyNotFound, ServerAway
 from kg.graph.questions import Place
 from tests.kg.graph import Writer, fill
 from tests.kg.served import Served, serve
@@ -107,7 +107,7 @@ def test_what_can_go_wrong(served: Served) -> None:
         with KgRetriever(source) as retriever:
             return retriever.retrieve(query)
 
-    with pytest.raises(GraphNotFound, match="nowhere"):
+    with pytest.raises(OntologyNotFound, match="nowhere"):
         find(_source(served, ontology="nowhere"))
     with pytest.raises(InvalidQuery):
         find(_source(served), "")

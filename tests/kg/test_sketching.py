@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from kg._store import graph as store
+from kg._store.graph import arun
 from kg._store.schema import FOLDER
 from kg.graph import sketching
 from kg.graph.keys import keys, probes
 from kg.graph.likeness import Named, form
+from kg.graph.settle import Change, settle
 from kg.graph.sketching import resketch
 from tests.kg.graphs import Body, Conn, Document, Library, dump, extraction
 
@@ -23,9 +27,9 @@ PAIRS = (("Yengibarian", "Yengibaryan"), ("Kowalewski", "Kovalewsky"), ("Tschaik
 SAID = "a boxer of the fifties who came from a town in the mountains"
 
 
-def _document(name: str, *chunks: tuple[str, ...]) -> Document:
+def _document(name: str, *chunks: tuple[str, ...], said: str = SAID) -> Document:
     return Document(
-        name, tuple(extraction([(label, "", SAID, ()) for label in labels], [(0, 1, "uses", 0.5)]) for labels in chunks)
+        name, tuple(extraction([(label, "", said, ()) for label in labels], [(0, 1, "uses", 0.5)]) for labels in chunks)
     )
 
 
@@ -79,6 +83,73 @@ def test_after_an_upgrade_the_graph_is_the_one_of_a_new_database(
         mine, his = await dump(conn, here.id), await dump(conn, fresh.id)
         for part in mine:
             assert mine[part] == his[part], part
+
+    graphs(body)
+
+
+async def _epoch(conn: Conn, here: Library) -> Any:
+    return await (await conn.execute("select epoch from kg.ontologies where id = %s", [here.id])).fetchone()
+
+
+async def _like(conn: Conn, here: Library, one: str, other: str) -> None:
+    """As an old rule might have seen it."""
+    asked = "select id from kg.names where ontology_id = %s and label = any (%s) order by id"
+    ids = [row[0] for row in await (await conn.execute(asked, [here.id, [one, other]])).fetchall()]
+    async with conn.transaction():
+        await arun(conn, store.lock_ontology(here.id))
+        await conn.execute(
+            "insert into kg.likes (ontology_id, one, other, outcome, score) values (%s, %s, %s, 'same', 1)", [here.id, *ids]
+        )
+        await settle(conn, Change(here.id, here.space, 1, {}, reseat={*ids}))
+
+
+def test_names_that_are_alike_as_before_stay_as_they_are(graphs: Callable[[Body], None]) -> None:
+    async def body(conn: Conn, here: Library, _: Library) -> None:
+        await _fill(here, OLD)
+        before = await dump(conn, here.id), await _epoch(conn, here)
+        await _upgrade(conn)
+        assert await resketch(here.work, 1000) > 0
+        assert (await dump(conn, here.id), await _epoch(conn, here)) == before
+
+    graphs(body)
+
+
+def test_names_that_are_alike_by_one_of_the_rules_alone_are_placed_anew(graphs: Callable[[Body], None]) -> None:
+    async def body(conn: Conn, here: Library, fresh: Library) -> None:
+        await _fill(here, OLD)
+        await conn.execute("delete from kg.likes where ontology_id = %s", [here.id])  # the old one found none of the pairs
+        await _like(conn, here, "Muhammedov", "Kowalewski")  # but this
+        held = "select count(distinct concept_id) from kg.names where ontology_id = %s and label in ('Muhammedov', 'Kowalewski')"
+        assert await (await conn.execute(held, [here.id])).fetchone() == (1,)
+        await _upgrade(conn)
+        epoch = await _epoch(conn, here)
+        await resketch(here.work, 1000)
+        assert await (await conn.execute(held, [here.id])).fetchone() == (2,)
+        assert await _epoch(conn, here) != epoch  # who keeps a copy of the graph sees that it has changed
+        await _fill(fresh, OLD)
+        assert await dump(conn, here.id) == await dump(conn, fresh.id)
+
+    graphs(body)
+
+
+def test_a_name_that_changes_between_look_and_lock_is_not_done_with_its_old_vector(
+    graphs: Callable[[Body], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body(conn: Conn, here: Library, fresh: Library) -> None:
+        await _fill(here, OLD)
+        await _upgrade(conn)
+        real, other = sketching._again, _document("other", *PAIRS, said="a painter")
+
+        async def later(found: Any, tx: Any) -> None:
+            monkeypatch.undo()
+            await _fill(here, other)
+            await here.remove(OLD)  # some of the names that were just read have another vector now, others are gone
+            await real(found, tx)
+
+        monkeypatch.setattr(sketching, "_again", later)
+        await resketch(here.work, 1000)
+        await _fill(fresh, other)
+        assert await dump(conn, here.id) == await dump(conn, fresh.id)
 
     graphs(body)
 

@@ -124,6 +124,14 @@ def test_all_that_was_there_is_read(landed: str) -> None:
     assert ask(landed, "select array_agg(concept_id order by concept_id) from kg.indexed") == [1, 2, 3]
     near = "select array_agg(n.id) from kg.concepts c, kg.find_near('concepts', 'fake-embed', c.embedding::text, null, 1, 40) n"
     assert ask(landed, f"{near} where c.id = 3") == [3]
+    assert ask(
+        landed,
+        "select array_agg(passage_id order by 1) = (select array_agg(id order by 1) from kg.passages) from kg.indexed_passages",
+    )
+    near = (
+        "select array_agg(n.id = p.id) from kg.passages p, kg.find_near('passages', 'fake-embed', p.embedding::text, null, 1, 40) n"
+    )
+    assert set(ask(landed, near)) == {True}
 
 
 async def _found(now: Now) -> None:
@@ -190,5 +198,5 @@ def test_its_documents_are_deleted(landed: str) -> None:
         await now.ended(13)
 
     on(landed, main)
-    for table in ("concepts", "names", "relations", "claims", "mentions", "sources", "passages", "indexed"):
+    for table in ("concepts", "names", "relations", "claims", "mentions", "sources", "passages", "indexed", "indexed_passages"):
         assert ask(landed, f"select count(*) from kg.{table}") == 0, table

@@ -45,7 +45,7 @@ class Server:
 def _document(id: int, name: str) -> dict[str, Any]:
     return {
         "id": id, "name": name, "ontology": "o", "processing_status": "queued", "stage": "", "chunks": 2, "chunks_done": 0,
-        "chunks_failed": 0, "error": None, "job_id": id + 1000,
+        "chunks_failed": 0, "error": None, "job_id": id + 1000, "provenance": {},
     }  # fmt: skip
 
 
@@ -156,6 +156,20 @@ def test_without_a_terminal_there_is_a_line_for_each(
     assert it.until_all() == 0
     out = capsys.readouterr().out
     assert (out.count("\n"), "\x1b" in out) == (300, False)
+
+
+def test_what_was_doubtful_is_said_when_it_has_ended(
+    server: Server, clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    it = begin(server)
+    server.documents[4]["provenance"] = {"warnings": ["its text is in a script that nobody reads, " * 3]}
+    server.end(*range(1, 301))
+    assert it.until_all() == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[4].startswith("completed   number 5") and lines[5].startswith("            note: its text is in a script")
+    assert len(lines) == 302 and max(map(len, lines)) <= 80
+    assert told.err == "300 documents: 300 completed; 1 with a note: `kg docs show ID`\n"
 
 
 def test_a_server_that_is_away_is_waited_for(server: Server, clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.processes.harness import Process, Site, descendants, kill
 from tests.processes.test_kills import overlaps
 
 pytestmark = pytest.mark.processes
+RUNNING = "select count(*) from lanework.jobs where worker_id = %s and status = 'running'"
 
 
 def test_a_stop(site: Site) -> None:
@@ -67,16 +69,27 @@ def test_many_rolling_restarts(site: Site, seed: int) -> None:
 
 
 def roll(site: Site, *, seed: int, rounds: int, jobs: int) -> None:
-    """Rounds of claims are slow here, so that most stops meet one on its way, with finishes in it."""
+    """Rounds of claims are slow here, so that most stops meet one on its way, with finishes in it. Each stop meets a worker that
+    has jobs, however long others took to start: one that has none loses nothing, whatever it does."""
     dice = random.Random(seed)
     site.client.lanes.set("work", worker_slots=6)
     slow: dict[str, Any] = {"LANEWORK_FAILPOINTS": "before_claim=sleep:0.15", "LANEWORK_GRACE": "20"}
     living: list[Process] = site.start_many(2, **slow)
     kinds = ("nap", "nap", "nap_thread", "nap_process")
-    ids = [site.submit(dice.choice(kinds), seconds=round(dice.uniform(0.02, 0.4), 2)) for _ in range(jobs)]
+    ids: list[int] = []
+
+    def submit(count: int) -> None:
+        ids.extend(site.submit(dice.choice(kinds), seconds=round(dice.uniform(0.02, 0.4), 2)) for _ in range(count))
+
+    def has_some(worker: int) -> bool:
+        submit(1)  # the others may have taken all that there were
+        return bool(site.sql.one(RUNNING, worker))
+
     for _ in range(rounds):
         living.append(site.start(**slow))
         oldest = living.pop(0)
+        submit(jobs // rounds)
+        site.until(partial(has_some, oldest.id), f"{oldest.name} to have a job")
         kill(oldest.popen.pid, number=signal.SIGTERM)
         assert oldest.wait(40) == 0
     assert {(one.attempt, one.tries_used) for one in site.completed(*ids, seconds=90)} == {(1, 0)}, site.explain()

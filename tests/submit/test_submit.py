@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -12,8 +13,12 @@ import pytest
 from pydantic import BaseModel
 
 from lanework import Context, Estimate, IdempotencyConflict, InvalidJob, Job, Lanework
+from lanework._store import copying
 from lanework._store.keeper import Keeper
-from lanework._store.verb import Verb
+from lanework._store.submits import acopy_in, copy_in, prepare_bulk
+from lanework._store.verb import Verb, arun, run
+from lanework.handlers import Payloads
+from lanework.job import Options
 from lanework.testing import Clock, drain
 from tests.pace import bound
 from tests.submit.rows import count
@@ -128,6 +133,34 @@ def test_every_option_is_stored_by_every_way_to_submit(app: Lanework, echo: Job[
     assert (info.owner, info.tags, info.payload) == (owner, tuple(tags), {"value": value})
     assert info.deadline is not None
     assert info.deadline - info.created_at == timedelta(seconds=50)
+
+
+@pytest.mark.parametrize("blocking", [True, False], ids=["blocking", "async"])
+def test_a_big_submit_is_sent_as_it_is_made(
+    app: Lanework, echo: Job[[Any], Any], blocking: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Red with blocks that the driver keeps until the end: all of the jobs in memory, and a server that waits for them.
+    monkeypatch.setattr(copying, "BLOCK", 20)
+    made = []
+
+    def payloads(conn: Any) -> Iterator[str]:
+        for place in range(100):
+            if place % 20 == 0:
+                made.append(conn.pgconn.flush())
+            yield '{"value": "' + "x" * 100_000 + '"}'
+
+    prepare = prepare_bulk(echo.handler, 100, Options())
+
+    async def main() -> None:
+        async with app, (await app._async_keeper()).connection() as conn:
+            await acopy_in(conn, await arun(conn, prepare), cast("Payloads", payloads(conn)))
+
+    if blocking:
+        with app._sync_keeper().connection() as conn:
+            copy_in(conn, run(conn, prepare), cast("Payloads", payloads(conn)))
+    else:
+        asyncio.run(main())
+    assert made == [0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("many", [False, True])

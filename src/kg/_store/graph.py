@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
+from kg._store.verb import Row, Verb, nothing, query, rows, scalar, verb
 from lanework._store.verb import arun, arun_all
 
 __all__ = ["arun", "arun_all"]
@@ -16,6 +16,10 @@ _SEPARATOR = "\x1f"
 
 def _list(texts: Iterable[str]) -> str:
     return _SEPARATOR.join(texts)
+
+
+def _bands(bands: Iterable[int]) -> str:
+    return f"{{{','.join(map(str, bands))}}}"
 
 
 def _columns(table: Sequence[Row], width: int) -> list[list[Any]]:
@@ -114,7 +118,7 @@ def names_now(names: Iterable[int], space: int) -> Verb[list[Row]]:
 
 def set_names(ontology: int, space: int, names: Sequence[Row]) -> Verb[None]:
     """(id, label, type, context, rank, keys; then text of the vector, sketch and bands, or None thrice if they stay)."""
-    table = [(*row[:5], _list(row[5]), *row[6:8], row[8] and f"{{{','.join(map(str, row[8]))}}}") for row in names]
+    table = [(*row[:5], _list(row[5]), *row[6:8], row[8] and _bands(row[8])) for row in names]
     ids, labels, types, contexts, ranks, keys, vectors, sketches, bands = _columns(table, 9)
     return verb(
         "set_names", nothing, ontology=ontology, space=space, names=ids, labels=labels, types=types, contexts=contexts, ranks=ranks,
@@ -141,7 +145,19 @@ def likely_names(ontology: int, probes: Mapping[int, Sequence[str]], *, bits: in
 
 def old_sketches(limit: int) -> Verb[list[Row]]:
     """(ontology, space, name, rank, vector): all of one ontology and space."""
-    return verb("old_sketches", rows, limit=limit)
+    return Verb(query("old_sketches"), {"limit": limit}, rows, binary=True)
+
+
+def set_sketches(names: Sequence[tuple[int, str, Sequence[int], Sequence[str]]]) -> Verb[None]:
+    """(id, bits, bands, keys)."""
+    table = [(id, bits, _bands(bands), _list(keys)) for id, bits, bands, keys in names]
+    ids, sketches, bands, keys = _columns(table, 4)
+    return verb("set_sketches", nothing, names=ids, sketches=sketches, bands=bands, keys=keys)
+
+
+def likes_of(names: Iterable[int]) -> Verb[list[Row]]:
+    """(one, other, outcome, score)."""
+    return verb("likes_of", rows, names=list(names))
 
 
 def set_likes(ontology: int, names: Iterable[int], likes: Sequence[tuple[int, int, str, float]]) -> Verb[None]:
@@ -193,6 +209,11 @@ def set_concepts(concepts: Iterable[int], epoch: int) -> Verb[None]:
 def index_concepts(limit: int) -> Verb[int]:
     """How many were looked at."""
     return verb("index_concepts", lambda found: int(found[0][0]), limit=limit)
+
+
+def index_passages(limit: int) -> Verb[int]:
+    """As `index_concepts`."""
+    return verb("index_passages", lambda found: int(found[0][0]), limit=limit)
 
 
 def set_relations(

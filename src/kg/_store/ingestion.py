@@ -154,7 +154,7 @@ def finish_document(
     id: int, version: int, *, status: str, chunks: int, failed: int, error: str | None, text_hash: bytes | None,
     characters: int | None, title: str, job: int, actor: str,
 ) -> Verb[Any]:  # fmt: skip
-    """From now on its text is this one."""
+    """From now on its text is this one. Answers how many of its chunks are stored; None: replaced or deleted."""
     return verb(
         "finish_document", scalar, id=id, version=version, status=status, chunks=chunks, failed=failed, error=error,
         text_hash=text_hash, characters=characters, title=title, job=job, actor=actor,

@@ -17,7 +17,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import httpx2
 
-from kg.errors import GraphNotFound, InvalidQuery, NotAuthenticated, Refused, ServerAway
+from kg.errors import GraphNotFound, InvalidQuery, NotAuthenticated, OntologyNotFound, Refused, ServerAway
 from kg.graph.searching import PassageMode
 from kg.parts import Embed, VectorStore
 
@@ -70,9 +70,12 @@ def _retrieved(one: dict[str, Any]) -> Retrieved:
 
 def _error(answer: httpx2.Response) -> Exception:
     try:
-        detail = str(answer.json()["detail"])
-    except (ValueError, KeyError, TypeError):
-        detail = f"the answer was {answer.status_code}"
+        said = answer.json()
+        detail, code = str(said["detail"]), said.get("code")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        detail, code = f"the answer was {answer.status_code}", None
+    if code == OntologyNotFound.code:
+        return OntologyNotFound(detail)
     kinds: dict[int, Callable[[str], Exception]] = {401: NotAuthenticated, 404: GraphNotFound, 422: InvalidQuery}
     return kinds.get(answer.status_code, Refused)(detail)
 

@@ -94,7 +94,7 @@ class Query:
         add("GET", "/query/concept/{concept_id}", self.concept, needs="graph:read", tags=["graph"])
         add(
             "GET", "/graph/export", self.export, needs="graph:read", tags=["graph"], response_class=StreamingResponse,
-            responses={200: {"description": "the file", "content": dict.fromkeys(sorted(_KINDS), _FILE)}},
+            responses={200: {"description": "the file", "content": {kind: {"schema": _schema(kind)} for kind in sorted(_KINDS)}}},
         )  # fmt: skip
 
     async def search(self, who: Who, asked: SearchQuery) -> Hits | Passages:
@@ -143,7 +143,14 @@ class Query:
 
 
 _KINDS = {form.media_type.partition(";")[0] for form in FORMS.values()}
-_FILE = {"schema": {"type": "string", "format": "binary"}}
+
+
+def _schema(kind: str) -> dict[str, Any]:
+    """What JSON has in it a client reads; other files are bytes to him."""
+    if not kind.endswith("json"):
+        return {"type": "string", "format": "binary"}
+    entries = {"type": "array", "items": {"type": "object"}}
+    return {"type": "object", "required": ["@context", "@graph"], "properties": {"@context": {"type": "object"}, "@graph": entries}}
 
 
 def _wanted(asked: RelatedQuery | ConnectQuery, way: Way = "both") -> Wanted:

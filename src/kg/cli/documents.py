@@ -40,6 +40,12 @@ def state(document: Record) -> str:
     return f"{status.replace('_', ' ')}: {told}" if told else status.replace("_", " ")
 
 
+def warnings(document: Record) -> list[str]:
+    """What was doubtful when it was read."""
+    found: list[str] = document["provenance"].get("warnings", [])
+    return found
+
+
 def size(bytes: int) -> str:
     return f"{bytes / 1_048_576:.1f} MB" if bytes >= 1_048_576 else f"{bytes / 1024:.0f} KB" if bytes >= 10_240 else f"{bytes} B"
 

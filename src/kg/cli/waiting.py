@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from kg.cli.bars import Bars
-from kg.cli.documents import COLOURS, Record, chunks, outcome, progress, state
+from kg.cli.documents import COLOURS, Record, chunks, outcome, progress, state, warnings
 from kg.cli.evidence import wrapped
 from kg.cli.remote import ask
 from kg.errors import DocumentNotFound, KgError, ServerAway
@@ -63,7 +63,8 @@ class Waiting:
         found = Counter(one["processing_status"].replace("_", " ") for one in self.ended)
         if self._total > 1 and (self.bars.live or self._total > _LINES):
             counts = ", ".join(f"{number:,} {status}" for status, number in found.most_common())
-            self.bars.say(f"{self._total:,} documents: {counts}")
+            noted = sum(bool(warnings(one)) for one in self.ended)
+            self.bars.say(f"{self._total:,} documents: {counts}" + (f"; {noted:,} with a note: `kg docs show ID`" if noted else ""))
         return 0 if set(found) <= _GOOD else 1
 
     def look(self, above: str = "") -> None:
@@ -91,7 +92,8 @@ class Waiting:
             return
         word = "to approve" if status == "awaiting_approval" else status
         line = f"{pad(word, 11)} {pad(clip(safe(document['name']), 36), 36)} {outcome(document)}"
-        lines = [paint(line, COLOURS.get(status, "")), *wrapped(document["error"] or "", " " * 12)]
+        told = [document["error"] or "", *(f"note: {one}" for one in warnings(document))]
+        lines = [paint(line, COLOURS.get(status, "")), *(line for one in told for line in wrapped(one, " " * 12))]
         if status == "awaiting_approval":
             lines.append(f"{' ' * 12}approve it with: lanework jobs approve {document['job_id']}")
         self.bars.tell(*lines)

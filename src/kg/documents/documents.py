@@ -57,7 +57,8 @@ class Documents:
             media_type = self._sniff(new.data, new.name, new.media_type)
             parsed = await pipeline.parse(new.data, media_type, shown_name(new.name))
             chunks = await asyncio.to_thread(pipeline.chunker.chunks, parsed.text)
-        return cost(pipeline, pieces(chunks), graph=new.options.graph, warnings=tuple(parsed.warnings))
+        graph = new.options.graph
+        return cost(pipeline, pieces(chunks), graph=graph, warnings=pipeline.doubts(parsed, graph=graph))
 
     # -- reading ---------------------------------------------------------------------------------------------------------
 

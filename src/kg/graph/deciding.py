@@ -12,7 +12,7 @@ from kg._store import decisions as store
 from kg._store import graph as rows
 from kg._store.graph import arun
 from kg._store.verb import Verb
-from kg.errors import GraphNotFound, InvalidDecision
+from kg.errors import GraphNotFound, InvalidDecision, OntologyNotFound
 from kg.graph.likeness import form
 from kg.graph.settle import Change, settle
 from lanework import Lanework
@@ -117,7 +117,7 @@ class Decisions:
         async with store.transaction(self._work) as conn:
             await arun(conn, rows.lock_ontology(ontology))
             if await arun(conn, rows.epoch_now(ontology)) is None:
-                raise GraphNotFound(f"there is no ontology {ontology}")
+                raise OntologyNotFound(f"there is no ontology {ontology}")
             act = int(await arun(conn, store.decide(ontology, pairs, decision, what=what, by=by)))
             await self._settle(conn, ontology, [form for pair in pairs for form in pair], decision, act=act, by=by)
         return act

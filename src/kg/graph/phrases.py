@@ -15,11 +15,9 @@ from kg._store import reading as store
 from kg._store.reading import Candidate
 from kg.errors import InvalidQuery, NothingLike
 from kg.graph.forms import lookups
-from kg.graph.searching import Searching
+from kg.graph.searching import LIKE, Searching
 from kg.graph.sight import Run
 
-#: Cosine from which a concept is taken for what was meant.
-LIKE = 0.5
 #: What a search by words says of a concept that has all of them.
 ALL_WORDS = 1.0
 SUGGESTED = 3

@@ -14,9 +14,9 @@ from kg.graph.exporting import Format, export
 from kg.graph.grounding import Stances
 from kg.graph.neighbourhood import Budget, Neighbourhood, Wanted, neighbourhood
 from kg.graph.paths import Path, paths
-from kg.graph.phrases import LIKE, Phrases, Resolved
+from kg.graph.phrases import Phrases, Resolved
 from kg.graph.questions import Questions, Walk
-from kg.graph.searching import Hit, Mode, Passage, PassageMode, Searching, checked
+from kg.graph.searching import LIKE, Hit, Mode, Passage, PassageMode, Searching, checked
 from kg.graph.sight import EVERYTHING, Sight
 from kg.parts import Embed
 from lanework import Lanework
@@ -47,12 +47,12 @@ class Connection:
 
 class Reader:
     """`embed` makes vectors of queries; without one, searches are by words alone. `walk` is how the graph helps with questions.
-    `like`: the cosine from which a phrase is taken for a concept that is not called so."""
+    `like`: the cosine from which a phrase is taken for a concept that is not called so, and a hit is no mere neighbour."""
 
     def __init__(self, work: Lanework, embed: Embed | None = None, walk: Walk | None = None, *, like: float = LIKE) -> None:
         self._run = work._arun
         self._model = None if embed is None else embed.name
-        self._searching = Searching(self._run, embed)
+        self._searching = Searching(self._run, embed, like)
         self._pieces = Pieces(self._run)
         self._phrases = Phrases(self._run, self._searching, like)
         self._stances = Stances(self._run, embed)
@@ -70,7 +70,8 @@ class Reader:
         limit: int = 10, sight: Sight = EVERYTHING,
     ) -> Passages:  # fmt: skip
         """Mode `graph` also follows the graph from what it finds: for questions whose answer is in more than one passage. Without
-        an embedding model it is `text`. Documents without a graph are found too; `collection`: those of one, and nothing else."""
+        an embedding model it is `text`, and `hybrid` for a question without spaces. Documents without a graph are found
+        too; `collection`: those of one, and nothing else."""
         asked = await self._searching.asked(query, "hybrid" if mode == "graph" else mode)
         ontologies = await sight.within(self._run, ontology)
         if collection is not None:
@@ -79,11 +80,11 @@ class Reader:
                 raise GraphNotFound(f"there is no collection {collection!r}")
             return Passages(asked.mode, pieces)
         told: PassageMode = asked.mode
-        if mode == "graph" and asked.mode == "hybrid" and self._questions is not None:
+        if mode == "graph" and asked.mode == "hybrid" and self._questions is not None and asked.names_can_be_told:
             told, found = "graph", await self._questions.passages(asked, ontologies, checked(limit))
         else:
             found = await self._searching.passages(asked, ontologies, limit)
-        return Passages(told, await self._pieces.among(found, asked, ontologies, limit))
+        return Passages(told, await self._pieces.among(found, asked, ontologies, limit, by_graph=told == "graph"))
 
     async def resolve(self, phrase: str, *, ontology: str | None = None, sight: Sight = EVERYTHING) -> Resolved:
         """The concept that a phrase means; `NothingLike` if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,12 +23,18 @@ LONGEST = 2000
 #: Of each of the two lists that are put together, so many more than asked for.
 DEPTH = 50
 REMEMBERED = 512
+#: Letters of scripts that put no spaces between words (as `kg.has_unspaced` has them).
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+#: Cosine from which a concept is about what was asked for (measured: `kg.graph.phrases`).
+LIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A concept. `score` compares hits of one answer. `grounding`: from -1 (its evidence speaks against it) to 1; `diversity`: mean
-    distance between its neighbours; both null where nothing can be said."""
+    """A concept. `score` compares hits of one answer. `likeness` is how near it is by meaning (cosine), null if it was found by its
+    words alone. `like`: it has words of the query, or is near enough; else it is among the nearest, and nothing more. `grounding`:
+    from -1 (its evidence speaks against it) to 1; `diversity`: mean distance between its neighbours; both null where nothing can be
+    said."""
 
     id: int
     ontology: str
@@ -35,6 +42,8 @@ class Hit:
     type: str
     description: str
     score: float
+    likeness: float | None
+    like: bool
     seen_count: int
     grounding: float | None
     diversity: float | None
@@ -67,10 +76,15 @@ class Asked:
     vector: Vector | None
     words: str | None
 
+    @property
+    def names_can_be_told(self) -> bool:
+        """Are the names in it set off by spaces? Else no walk can begin at them."""
+        return self.words is not None and not _UNSPACED.search(self.words)
+
 
 class Searching:
-    def __init__(self, run: Run, embed: Embed | None) -> None:
-        self._run, self._embed = run, embed
+    def __init__(self, run: Run, embed: Embed | None, like: float = LIKE) -> None:
+        self._run, self._embed, self._like = run, embed, like
         self._known: OrderedDict[str, Vector] = OrderedDict()
 
     async def asked(self, query: str, mode: Mode) -> Asked:
@@ -103,7 +117,12 @@ class Searching:
 
     async def concepts(self, asked: Asked, ontologies: Sequence[int] | None, limit: int) -> list[Hit]:
         rows = await self._run(self._verb("concepts", asked, ontologies, limit))
-        return [Hit(*(*row[:9], evidence(row[9:]))) for row in rows]
+        return [self._hit(row) for row in rows]
+
+    def _hit(self, row: Row) -> Hit:
+        likeness, has_words = row[6:8]
+        like = has_words or (likeness is not None and likeness >= self._like)
+        return Hit(*(*row[:7], like, *row[8:11], evidence(row[11:])))
 
     async def passages(self, asked: Asked, ontologies: Sequence[int] | None, limit: int) -> list[Passage]:
         return [Passage(*row) for row in await self._run(self._verb("passages", asked, ontologies, limit))]

@@ -145,14 +145,18 @@ async def _compare(conn: Any, change: Change, names: _Names) -> list[Verb[None]]
         store.likely_names(change.ontology, wanted, bits=DIFFERENT, cosine=COSINE),
     ]
     *_, found = await arun_all(conn, verbs)
+    return [store.set_likes(change.ontology, names.changed, judged(names.changed, found))]
+
+
+def judged(names: Mapping[int, Named], found: list[Row]) -> list[tuple[int, int, str, float]]:
+    """Which of those that `likely_names` has found are alike: (one, other, outcome, score)."""
     likes: dict[tuple[int, int], tuple[str, float]] = {}
     for id, other, form, label, type, found_by, cosine in found:
         pair = (min(id, other), max(id, other))
         if pair not in likes:
-            judged = verdict(names.changed[id], Named(form, label, type, aliases(found_by, form)), cosine)
-            likes[pair] = (judged.outcome, judged.score)
-    kept = [(one, other, outcome, score) for (one, other), (outcome, score) in likes.items() if outcome != "apart"]
-    return [store.set_likes(change.ontology, names.changed, kept)]
+            one = verdict(names[id], Named(form, label, type, aliases(found_by, form)), cosine)
+            likes[pair] = (one.outcome, one.score)
+    return [(one, other, outcome, score) for (one, other), (outcome, score) in likes.items() if outcome != "apart"]
 
 
 async def _place(conn: Any, change: Change, names: _Names, likes: list[Verb[None]]) -> _Places:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kg._store import reading as store
 from kg._store.verb import Verb
-from kg.errors import GraphNotFound
+from kg.errors import OntologyNotFound
 
 Run = Callable[[Verb[Any]], Awaitable[Any]]
 
@@ -31,7 +31,7 @@ class Sight:
         verb = store.visible_ontologies(all=self.all, names=sorted(self.names), owner=self.owner, name=ontology)
         found: list[tuple[int, str]] = await run(verb)
         if ontology is not None and not found:
-            raise GraphNotFound(f"there is no ontology {ontology!r}")
+            raise OntologyNotFound(f"there is no ontology {ontology!r}")
         return found
 
 

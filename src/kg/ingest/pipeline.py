@@ -83,6 +83,11 @@ class Pipeline:
     sniff: Sniff = _as_told
     fetch: Fetch = _nowhere
 
+    def doubts(self, parsed: Parsed, *, graph: bool) -> tuple[str, ...]:
+        """What was doubtful when it was read, and what its extractor, if it has an opinion, will not find in it."""
+        ask: Callable[[str], Sequence[str]] | None = getattr(self.extractor, "doubts", None) if graph else None
+        return (*parsed.warnings, *(ask(parsed.text) if ask else ()))
+
     async def load(self) -> None:
         """How long its vectors are, some embedders must be asked. A worker has done so when it started, unless their provider was
         away; a child process that runs a suspect, and an HTTP process, have not."""

@@ -109,6 +109,7 @@ class Reader:
         subject, text = self._subject, _UNSTORABLE.sub("\ufffd", parsed.text)
         data = text.encode()
         hash, title = hashlib.sha256(data).digest(), _title(parsed, subject)
+        doubts = self._pipeline.doubts(parsed, graph=subject.graph)
 
         async def act(tx: Block) -> None:
             await tx.run(documents_store.put_blob(hash, data))
@@ -117,12 +118,12 @@ class Reader:
             )
             if await tx.run(verb) is None:
                 raise Superseded
-            if parsed.warnings or subject.version > 1:
-                told = [_UNSTORABLE.sub("\ufffd", one) for one in parsed.warnings]
+            if doubts or subject.version > 1:
+                told = [_UNSTORABLE.sub("\ufffd", one) for one in doubts]
                 await tx.run(store.warn_document(subject.id, subject.version, told))
 
         await fenced(self._ctx, act)
-        return Reading(hash.hex(), title, len(text), tuple(parsed.warnings))
+        return Reading(hash.hex(), title, len(text), doubts)
 
 
 async def stage(ctx: Context, subject: Subject, status: str, stage: str) -> None:

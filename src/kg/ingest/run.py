@@ -10,6 +10,7 @@ from kg._store import ingestion as store
 from kg._store.reading import use_space
 from kg._store.transaction import Block, fenced
 from kg.documents.document import Options
+from kg.errors import ChunksLost
 from kg.ingest.answers import StoredEmbed
 from kg.ingest.arrangement import Arrangement, arrange
 from kg.ingest.chunks import Chunks
@@ -108,8 +109,12 @@ class Run:
             text_hash=bytes.fromhex(reading.text_hash) or None, characters=reading.characters, title=reading.title,
             job=self._ctx.job_id, actor=self._ctx.owner or "",
         )  # fmt: skip
-        if await tx.run(verb) is None:
+        stored = await tx.run(verb)
+        if stored is None:
             raise Superseded
+        if stored + failed < chunks:
+            lost = chunks - stored - failed
+            raise ChunksLost(f"the database's server went down and lost {lost} of {chunks} chunks; they are stored again")
         told = {"chunks": chunks, "kept": len(self._plan.kept), "failed": failed}
         return await tx.finish({"document": subject.id, "version": subject.version, **(duplicate or told)}, errors)
 

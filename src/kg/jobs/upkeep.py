@@ -19,7 +19,7 @@ MOST = 20_000
 def declare(work: Lanework, pipeline: Callable[[], Pipeline]) -> None:
     @work.maintenance("graph", every=30, timeout=600)
     async def graph(ctx: Context) -> dict[str, int]:
-        """Documents that are half gone go; vectors of concepts get into their index."""
+        """Documents that are half gone go; vectors of concepts and passages get into their indexes."""
         pieces = 0
         if await work._arun(leaving_ontologies()):  # models are not loaded for nothing
             embed = pipeline().embed

@@ -1,4 +1,5 @@
-"""`area under the curve (AUC)`: how far to the left a name goes, its acronym says."""
+"""`area under the curve (AUC)`: how far to the left a name goes, its acronym says. `Northgate Services Ltd, a company ("Northgate")`:
+how it is called from here on."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 _FARTHEST = 8  # words
+_OPENING, _CLOSING = frozenset(('"', "“", "'", "‘")), frozenset(('"', "”", "'", "’"))
 
 
 def lengthened(doc: Doc, mentions: list[Mention]) -> list[Mention]:
@@ -37,3 +39,27 @@ def _whole(doc: Doc, one: Mention) -> Mention:
         if not doc[first].is_punct and form(short) in acronyms(doc[first : one.last].text):
             return Mention(first, one.last, one.type)
     return one
+
+
+def defined(doc: Doc, mentions: list[Mention]) -> dict[int, str]:
+    """The number of a name → the beginning of it by which the same sentence says, in brackets and quotes, that it is called."""
+    found: dict[int, str] = {}
+    for number, one in enumerate(mentions):
+        if not (one.named and _is_quoted(doc, one)):
+            continue
+        start, short = doc[one.first].sent.start, form(one.text(doc))
+        for before in range(number - 1, -1, -1):
+            if mentions[before].first < start:
+                break
+            if mentions[before].named and form(mentions[before].text(doc)).startswith(f"{short} "):
+                found[before] = one.text(doc)
+                break
+    return found
+
+
+def _is_quoted(doc: Doc, one: Mention) -> bool:
+    """("Northgate"), (the "Bank")"""
+    first, last = one.first - 1, one.last
+    if first < 1 or last >= len(doc) or doc[first].text not in _OPENING or doc[last].text not in _CLOSING:
+        return False
+    return doc[first - 1].text == "(" or (doc[first - 1].lower_ == "the" and first > 1 and doc[first - 2].text == "(")

@@ -23,7 +23,8 @@ _MARKUP = (
     re.compile(r"(?<![\w/.])(?:[\w.-]{1,100}/){1,20}[\w-]{1,100}\.\w{1,5}(?::\d{1,6})?(?![\w/])"),  # the same without marks
     re.compile(r"\+\d{1,3}[ ./()-]{1,2}[\d ./()-]{5,20}\d"),  # a telephone number
     re.compile(r"&[a-zA-Z]{2,10};|&#\d{1,7};"),
-    re.compile(r"^[ \t]{0,3}#{1,6}(?=\s)|^[ \t]{0,6}(?:[*+-]|\d{1,3}[.)])(?=\s)|^[ \t]{0,3}>+", re.MULTILINE),
+    re.compile(r"^[ \t]{0,3}#{1,6}(?=\s)|^[ \t]{0,6}[*+-](?=\s)|^[ \t]{0,3}>+", re.MULTILINE),
+    re.compile(r"^[ \t]{0,12}(?:\d{1,3}[.)]|\d{1,3}(?:\.\d{1,3}){1,4}\.?(?= {1,4}[^\W\d_a-z]))(?=\s)", re.MULTILINE),
     re.compile(r"\*{1,3}|~~|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|[`|\\]|!?\[(?=[^\]\n]{0,300}\])|(?<=\w)\]"),
 )
 #: Stands where a cell, a column or a short line ends: no sentence goes over it. Where a text has it, it is a space.

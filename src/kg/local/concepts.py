@@ -79,7 +79,8 @@ def _explained(seen: Sequence[Seen], forms: list[str]) -> dict[str, str]:
     given: dict[str, set[str]] = {}
     for one, own in zip(seen, forms, strict=True):
         if one.also:
-            short, long = (form(one.also), own) if looks_like_acronym(one.also) else (own, form(one.also))
+            also = form(one.also)
+            short, long = (also, own) if looks_like_acronym(one.also) or own.startswith(f"{also} ") else (own, also)
             given.setdefault(short, set()).add(long)
     known = set(forms)
     return {short: min(longs) for short, longs in given.items() if len(longs) == 1 and longs <= known}

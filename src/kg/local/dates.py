@@ -41,11 +41,14 @@ def days(doc: Doc, one: Mention) -> Iterator[Mention]:
     if _NUMERIC.fullmatch(one.text(doc)):
         yield one
         return
-    for index in range(one.first + 1, one.last - 1):
-        if doc[index].lower_ in _BETWEEN and _is_year(doc, first, index) and _has_digit(doc, index + 1, one.last):
+    last = one.last
+    if last < len(doc) and _MONTH.fullmatch(doc[last - 1].text) and _YEAR.fullmatch(doc[last].text):
+        last += 1
+    for index in range(one.first + 1, last - 1):
+        if doc[index].lower_ in _BETWEEN and _is_year(doc, first, index) and _has_digit(doc, index + 1, last):
             yield Mention(first, index, one.type)
             first = index + 1
-    yield Mention(first, one.last, one.type)
+    yield Mention(first, last, one.type)
 
 
 def _is_year(doc: Doc, first: int, last: int) -> bool:
@@ -67,6 +70,8 @@ def without_frame(doc: Doc, one: Mention) -> Mention | None:
     while first < last and doc[last - 1].lower_ in _FRAME:
         last -= 1
     first = max((at + 1 for at in range(first, last) if doc[at].text in ")]" and _is_unopened(doc, first, at)), default=first)
+    if one.type == "quantity" and first > 0 and doc[first - 1].text == "#" and not doc[first - 1].whitespace_:
+        return None  # #3821 names something that is not here
     if one.type == "date":
         first = _after_words(doc, first, last)
     if last - first == 1 and _says_nothing(doc[first].text, one.type):
@@ -77,7 +82,8 @@ def without_frame(doc: Doc, one: Mention) -> Mention | None:
 
 
 def _says_nothing(number: str, type: str) -> bool:
-    """A port is no year."""
+    """A port is no year, and `1.` counts what follows."""
+    number = number.rstrip(".")
     return number.isdecimal() and (len(number) < 3 or (type == "date" and not _YEAR.fullmatch(number)))
 
 

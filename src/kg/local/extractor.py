@@ -13,6 +13,7 @@ from kg.local.concepts import Concepts
 from kg.local.lone import alone
 from kg.local.reading import Reading, read
 from kg.local.relations import Related
+from kg.local.unread import unread
 from kg.parts import Direction, Extraction, Instance, Known, Relationship, Tier, Usage
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class LocalExtractor:
     def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
         tokens = len(text) / _PER_TOKEN
         return Usage(tokens_in=int(0.6 * tokens)), Usage(tokens_in=int(1.5 * tokens) + 1)
+
+    def doubts(self, text: str) -> list[str]:
+        """What it will not find, said before it is asked."""
+        return [told] if (told := unread(text)) else []
 
     def _read(self, start: int, part: str) -> Reading:
         return read(self._english(), part, start)

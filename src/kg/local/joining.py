@@ -17,13 +17,19 @@ def joined(doc: Doc, found: list[Mention]) -> list[Mention]:
     """What the recogniser saw a part of: Orlando + Magic, Bay + of + Biscay."""
     kept: list[Mention] = []
     for one in found:
-        if kept and one.type == "" and _are_one(doc, kept[-1], one):
-            kept[-1] = Mention(kept[-1].first, one.last, kept[-1].type if kept[-1].type not in _PLACES else "")
+        if kept and (one.type == "" or _is_model(doc, one)) and _are_one(doc, kept[-1], one):
+            kept[-1] = Mention(kept[-1].first, one.last, one.type or (kept[-1].type if kept[-1].type not in _PLACES else ""))
         elif kept and one.named and kept[-1].type == "" and _is_of(doc, kept[-1], one):
             kept[-1] = Mention(kept[-1].first, one.last, "")
         else:
             kept.append(one)
     return kept
+
+
+def _is_model(doc: Doc, one: Mention) -> bool:
+    """The S10 of SolarShare is the SolarShare S10."""
+    text = one.text(doc)
+    return one.type == "product" and one.last - one.first == 1 and any(map(str.isdecimal, text)) and any(map(str.isalpha, text))
 
 
 def _are_one(doc: Doc, before: Mention, one: Mention) -> bool:

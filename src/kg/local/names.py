@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from kg.graph.forms import singular
 from kg.local.dates import days, is_month, lone_years, without_frame
 from kg.local.joining import joined
 from kg.local.kinds import kind
@@ -29,6 +30,7 @@ _EMPTY = frozenset((
     "sept", "oct", "nov", "dec", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
 ))  # fmt: skip
 _NO_ACRONYM = 8  # letters: CONFIDENTIALITY is a heading
+_WHO = frozenset(("nsubj", "nsubjpass", "poss"))
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+")
 _CURRENCIES = frozenset(("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "INR", "CAD", "AUD"))
 
@@ -41,6 +43,7 @@ def names(doc: Doc) -> list[Mention]:
     found = _apart([*found, *_unseen(doc, found)])
     found = joined(doc, found)
     found = _apart([*found, *_again(doc, found)])
+    found = _apart([*found, *_by_half(doc, found)])
     return [_of_kind(doc, one) for one in found if _is_name(doc, one) and not is_shouted(doc, one)]
 
 
@@ -73,8 +76,14 @@ def is_shouted(doc: Doc, one: Mention) -> bool:
     """Does it stand in a heading that is all capitals? There a capital says nothing."""
     words = [token for token in doc[one.first].sent if token.is_alpha and len(token.text) > 1]
     if len(words) == 1:
-        return words[0].is_upper and len(words[0].text) >= _NO_ACRONYM
+        return words[0].is_upper and (len(words[0].text) >= _NO_ACRONYM or _is_elsewhere(words[0]))
     return len(words) > 1 and all(token.is_upper for token in words)
+
+
+def _is_elsewhere(word: Token) -> bool:
+    """Does the text have it in small letters, too? FEES; a monthly fee."""
+    forms = {word.lower_, singular(word.lower_)}
+    return len(word.text) > 3 and any(token.text in forms for token in word.doc)
 
 
 def _recognised(doc: Doc) -> Iterator[Mention]:
@@ -99,7 +108,7 @@ def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
         first, last = one.first, one.last
         while first < last and (_is_before(doc[first]) or (doc[first].is_stop and doc[first].text.islower())):
             first += 1
-        type = one.type
+        type = "quantity" if _is_amount(doc, one) else one.type
         if type == "person" and _VERSION.fullmatch(doc[last - 1].text):
             type = "product"
         elif type == "person":  # an amount that follows is not part of who gets it
@@ -109,6 +118,11 @@ def _trimmed(doc: Doc, found: Iterable[Mention]) -> Iterator[Mention]:
         kept = without_frame(doc, Mention(first, last, type))
         if kept is not None and any(letter.isalnum() for letter in kept.text(doc)):
             yield kept
+
+
+def _is_amount(doc: Doc, one: Mention) -> bool:
+    """EUR 7,400"""
+    return one.last - one.first == 2 and doc[one.first].text in _CURRENCIES and doc[one.first + 1].like_num
 
 
 def _is_before(token: Token) -> bool:
@@ -184,9 +198,18 @@ def _named(run: list[Token]) -> Iterator[Mention]:
         run
         and run[-1].lower_ not in ROLES
         and len(run[0].text) > 1
+        and not goes_on(run[-1])
         and not (len(run) == 1 and run[0].is_sent_start and run[0].text[1:].islower())
     ):
         yield Mention(run[0].i, run[-1].i + 1, "")
+
+
+def goes_on(token: Token) -> bool:
+    """Post-mortem: a word that a hyphen and small letters end is no name."""
+    if token.whitespace_ or token.i + 2 >= len(token.doc):
+        return False
+    hyphen, rest = token.nbor(1), token.nbor(2)
+    return hyphen.text == "-" and not hyphen.whitespace_ and rest.is_alpha and rest.is_lower
 
 
 def _is_proper(token: Token) -> bool:
@@ -208,6 +231,26 @@ def _again(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
             if one.first != token.i and doc[token.i : last].text == text:
                 yield Mention(token.i, last, one.type)
                 break
+
+
+def _by_half(doc: Doc, found: list[Mention]) -> Iterator[Mention]:
+    """A person's first name or surname alone, where the recogniser did not see it: at the beginning of a sentence it is a word
+    like others."""
+    taken = {index for one in found for index in range(one.first, one.last)}
+    halves = {
+        doc[at].text
+        for one in found
+        if one.type == "person" and one.last - one.first > 1
+        for at in (one.first, one.last - 1)
+        if _is_half(doc[at])
+    }
+    for token in doc:
+        if token.text in halves and token.i not in taken and (token.pos_ == "PROPN" or token.dep_ in _WHO):
+            yield Mention(token.i, token.i + 1, "person")
+
+
+def _is_half(token: Token) -> bool:
+    return token.is_alpha and token.is_title and len(token.text) > 2 and not token.is_stop and token.lower_ not in ROLES
 
 
 def _apart(found: Iterable[Mention]) -> list[Mention]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
-from kg.local.names import is_empty, is_shouted
+from kg.local.names import goes_on, is_empty, is_shouted
 from kg.local.roles import ROLES
 
 if TYPE_CHECKING:
@@ -27,12 +27,13 @@ _EMPTY = frozenset((
     "addition", "amount", "anything", "aspect", "basis", "bit", "case", "century", "concept", "couple", "course", "day",
     "decade", "degree", "detail", "dozen", "e.g.", "end", "etc", "everything", "example", "fact", "few", "form", "front",
     "half", "hour", "hundred", "i.e.", "instance", "item", "kind", "lot", "majority", "man", "manner", "million",
-    "minute", "moment", "month", "name", "no", "none", "nothing", "number", "one", "order", "other", "others", "part",
+    "minute", "moment", "month", "name", "née", "no", "none", "nothing", "number", "one", "order", "other", "others", "part",
     "people", "percent", "person", "piece", "place", "point", "reason", "rest", "result", "second", "sense", "series",
     "set", "side", "something", "sort", "stuff", "term", "thing", "thousand", "time", "times", "today", "tomorrow",
     "type", "use", "variety", "way", "week", "while", "word", "year", "yesterday",
 ))  # fmt: skip
 _LONGEST = 6  # words
+_UNIT = 3  # letters
 
 
 def nouns(doc: Doc, names: list[Mention]) -> list[Mention]:
@@ -43,10 +44,21 @@ def nouns(doc: Doc, names: list[Mention]) -> list[Mention]:
 
 
 def _chunks(doc: Doc) -> Iterator[list[Token]]:
-    """The company's engineers: a phrase in a phrase."""
+    """The company's engineers: a phrase in a phrase. The on-disk format is no disk."""
     for chunk in doc.noun_chunks:
+        if (before := _hyphened(chunk.root)) is not None:
+            yield list(doc[before.i : before.head.i + 1])
+            continue
         yield from (list(doc[chunk.start : token.i + 1]) for token in chunk if token.dep_ == "poss" and token.i < chunk.root.i)
         yield list(doc[chunk.start : chunk.root.i + 1])
+
+
+def _hyphened(noun: Token) -> Token | None:
+    """The preposition that a hyphen ties to this noun, and both to the next one."""
+    before = noun.head
+    if noun.dep_ != "pobj" or before.i != noun.i - 2 or noun.nbor(-1).text != "-" or noun.nbor(-1).whitespace_:
+        return None
+    return before if before.head.i > noun.i and before.head.pos_ in ("NOUN", "PROPN") else None
 
 
 def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
@@ -58,17 +70,25 @@ def _phrase(tokens: list[Token], taken: set[int]) -> Mention | None:
         or head.lemma_.lower() in _EMPTY
         or is_empty(head.text)
         or (head.is_stop and not head.is_upper)
+        or _is_unit(head)
+        or goes_on(head)
     ):
         return None
     first = len(tokens) - 1
     while first > 0 and _is_part(tokens[first - 1], taken) and len(tokens) - first < _LONGEST:
         first -= 1
-    while first > 1 and tokens[first].text == "-" and tokens[first - 1].i not in taken and not tokens[first - 1].whitespace_:
+    while first > 0 and tokens[first].text == "-" and tokens[first - 1].i not in taken and not tokens[first - 1].whitespace_:
         first -= 1  # non-steroidal
     while first < len(tokens) - 1 and _is_outside(tokens[first], tokens[first + 1]):
         first += 1
-    one = Mention(tokens[first].i, head.i + 1, CONCEPT)
+    one = Mention(_with_hyphen(tokens[first], taken), head.i + 1, CONCEPT)
     return Mention(one.first, one.last, "") if _is_named(head, one) and not is_shouted(head.doc, one) else one
+
+
+def _is_unit(head: Token) -> bool:
+    """5 kW, 10 mL: what is measured has more letters."""
+    before = head.nbor(-1) if head.i else None
+    return before is not None and before.like_num and any(map(str.isdecimal, before.text)) and len(head.text.rstrip(".")) <= _UNIT
 
 
 def _is_named(head: Token, one: Mention) -> bool:
@@ -76,6 +96,13 @@ def _is_named(head: Token, one: Mention) -> bool:
     if head.pos_ != "PROPN" or not head.text[0].isupper() or head.lower_ in ROLES:
         return False
     return one.last - one.first > 1 or not head.is_sent_start or head.dep_ != "ROOT" or not head.text[1:].islower()
+
+
+def _with_hyphen(token: Token, taken: set[int]) -> int:
+    """Where the word begins that a hyphen ends with this token: Post-mortem, which the tree may take for two."""
+    if token.i < 2 or token.nbor(-1).text != "-" or token.nbor(-1).whitespace_ or token.nbor(-2).whitespace_:
+        return token.i
+    return token.i - 2 if token.is_lower and token.nbor(-2).is_alpha and token.i - 2 not in taken else token.i
 
 
 def _is_outside(token: Token, after: Token) -> bool:

@@ -6,20 +6,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kg.local.mentions import CONCEPT, Mention
+from kg.local.relations import SUBJECTS
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 PRONOUN = "pronoun"
 _PERSONS, _THINGS = frozenset(("he", "she", "his", "her")), frozenset(("it", "its"))
-_SUBJECT = ("nsubj", "nsubjpass")
 
 
 def pronouns(doc: Doc) -> list[Mention]:
     return [
         Mention(token.i, token.i + 1, PRONOUN)
         for token in doc
-        if token.lower_ in _PERSONS | _THINGS and (token.dep_ in _SUBJECT or token.dep_ == "poss")
+        if token.lower_ in _PERSONS | _THINGS and (token.dep_ in SUBJECTS or token.dep_ == "poss")
     ]
 
 
@@ -31,6 +31,8 @@ def meant(doc: Doc, mentions: list[Mention]) -> dict[int, int]:
     for number, mention in enumerate(mentions):
         if mention.type == PRONOUN:
             known = person if doc[mention.first].lower_ in _PERSONS else thing
+            if doc[mention.first].lower_ in _PERSONS and (beside := _beside(doc, mention, mentions[:number])) is not None:
+                known = beside
             if known is not None:
                 found[number] = known
         elif mention.type == "person" and (person is None or _is_subject(doc, mention)):
@@ -42,6 +44,19 @@ def meant(doc: Doc, mentions: list[Mention]) -> dict[int, int]:
     return found
 
 
+def _beside(doc: Doc, pronoun: Mention, before: list[Mention]) -> int | None:
+    """Otto Aust and his wife: the one whom the tree puts beside what is his."""
+    own = doc[pronoun.first].head
+    if doc[pronoun.first].dep_ != "poss" or own.dep_ != "conj":
+        return None
+    return next(
+        (at for at in reversed(range(len(before))) if before[at].type == "person" and before[at].root(doc) == own.head), None
+    )
+
+
 def _is_subject(doc: Doc, mention: Mention) -> bool:
+    """The owner, Marco Andreis, is the subject by both names."""
     root = mention.root(doc)
-    return root.dep_ in _SUBJECT and root.head.dep_ in ("ROOT", "ccomp", "conj")
+    if root.dep_ == "appos":
+        root = root.head
+    return root.dep_ in SUBJECTS and root.head.dep_ in ("ROOT", "ccomp", "conj")

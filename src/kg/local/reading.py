@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from kg.graph.acronyms import acronyms, looks_like_acronym
 from kg.graph.forms import form
-from kg.local.brackets import lengthened
+from kg.local.brackets import defined, lengthened
 from kg.local.cleaning import squeezed
 from kg.local.english import is_english
 from kg.local.foreign import foreign_names
@@ -19,11 +20,12 @@ from kg.local.neighbours import CONFIDENCE, neighbours
 from kg.local.nouns import nouns
 from kg.local.pronouns import PRONOUN, meant, pronouns
 from kg.local.relations import MOST_IN_SENTENCE, Related, relations
+from kg.local.unread import is_unread
 from kg.local.unspaced import is_unspaced, sentences
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
+    from spacy.tokens import Doc, Token
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,8 @@ def read(model: Language, part: str, start: int) -> Reading:
         return Reading([], [], [], 0)
     if is_unspaced(text):
         return _unspaced(part, start)
+    if is_unread(text):
+        return Reading([], [], [], 0)
     with model.memory_zone():  # else every word that was ever seen is kept
         doc = model(text)
         named = names(doc)
@@ -60,7 +64,13 @@ def read(model: Language, part: str, start: int) -> Reading:
             return Reading([_seen(doc, one, places, start) for one in kept], [], list(neighbours(doc, kept)), len(doc))
         mentions = sorted([*lengthened(doc, sorted([*named, *nouns(doc, named)])), *pronouns(doc)])
         number = _numbers(doc, mentions)
-        seen = [_seen(doc, mention, places, start) for mention in mentions if mention.type != PRONOUN]
+        small = {token.text for token in doc if token.is_lower}
+        short = defined(doc, mentions)
+        seen = [
+            _seen(doc, mention, places, start, small, short.get(number, ""))
+            for number, mention in enumerate(mentions)
+            if mention.type != PRONOUN
+        ]
         return Reading(
             seen, _renumbered(relations(doc, mentions), number), _renumbered(neighbours(doc, mentions), number), len(doc)
         )
@@ -98,14 +108,23 @@ def _renumbered(found: Iterable[Related], number: list[int | None]) -> list[Rela
     ]
 
 
-def _seen(doc: Doc, mention: Mention, places: list[int], start: int) -> Seen:
+def _seen(
+    doc: Doc, mention: Mention, places: list[int], start: int, small: AbstractSet[str] = frozenset(), short: str = ""
+) -> Seen:  # fmt: skip
+    """`small`: the words that the text has in small letters; `short`: how it is called from here on."""
     span = doc[mention.first : mention.last]
     label = " ".join(span.text.split())
-    if mention.type == CONCEPT and doc[mention.first].is_sent_start and doc[mention.first].pos_ != "PROPN" and label[1:].islower():
+    if mention.type == CONCEPT and label[1:].islower() and _is_big_by_place(span[0], small):
         label = label[0].lower() + label[1:]
     elif mention.type == CONCEPT and is_shouted(doc, mention):
         label = label.lower()
-    return Seen(label, mention.type, start + places[span.start_char], start + places[span.end_char - 1] + 1, _also(doc, mention))
+    also = _also(doc, mention) or short
+    return Seen(label, mention.type, start + places[span.start_char], start + places[span.end_char - 1] + 1, also)
+
+
+def _is_big_by_place(first: Token, small: AbstractSet[str]) -> bool:
+    """Has it a capital only because a sentence or a heading begins with it?"""
+    return bool(first.is_sent_start) and (first.pos_ != "PROPN" or first.lower_ in small)
 
 
 def _also(doc: Doc, mention: Mention) -> str:

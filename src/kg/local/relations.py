@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: Pairs that are looked at in one sentence; a sentence with more is a list, or hostile.
 MOST_IN_SENTENCE = 24
 _LONGEST_WAY = 6
+SUBJECTS = ("nsubj", "nsubjpass")
+_RELATIVE = ("WDT", "WP")
 _OBJECT = r"(?:dobj|oprd|dative|prep pobj|agent pobj|npadvmod|dobj prep pobj|xcomp dobj|xcomp prep pobj|prep pcomp dobj)"
 
 
@@ -58,8 +60,13 @@ def _beside(way: Way, one: Mention, other: Mention) -> str:
     if one.type == other.type == "place":
         return "LOCATED_IN"
     if other.type == CONCEPT:  # Oslo, the capital; in a list without articles the tree sees the same shape
-        return "IS_A" if any(token.dep_ in ("det", "poss") for token in way.down[-1].children) else "RELATED_TO"
+        return "IS_A" if _is_said(way.down[-1]) else "RELATED_TO"
     return "DATED" if other.type == "date" else "RELATED_TO"
+
+
+def _is_said(noun: Token) -> bool:
+    """the capital, its capital"""
+    return any(token.dep_ in ("det", "poss") for token in noun.children)
 
 
 def _done(at: int) -> Called:
@@ -67,6 +74,7 @@ def _done(at: int) -> Called:
     return lambda way, one, other: verb_type(way.down[at], way.down[at + 1 :], other)
 
 
+_COMMAS = frozenset((",", ', "', ", “"))
 _MODIFIER = r"(?:amod|compound|nmod)"
 #: The first that fits is taken.
 _RULES = [
@@ -126,11 +134,23 @@ def _related(doc: Doc, mentions: list[Mention], one: int, other: int) -> Iterato
         return
     for first, second in ((one, other), (other, one)):
         way = _way(mentions[first].root(doc), mentions[second].root(doc))
+        way = way and _of_all(way)
         rule = way and _rule(way)
         if way and rule and (type := rule.called(way, mentions[first], mentions[second])):
-            ends = (second, first) if rule.back else (first, second)
+            if is_kind(doc, a, b):
+                ends, type = (other, one), "IS_A"
+            else:
+                ends = (second, first) if rule.back else (first, second)
             yield Related(*ends, type, rule.confidence)
             return
+
+
+def is_kind(doc: Doc, one: Mention, other: Mention) -> bool:
+    """Does the first say what the second is? The architect Grassi; its church, Santa Maria. They stand side by side."""
+    if one.type != CONCEPT or not other.named or other.first < one.last:
+        return False
+    between = doc[one.last : other.first].text
+    return not between or (between in _COMMAS and _is_said(one.root(doc)))
 
 
 def _way(one: Token, other: Token) -> Way | None:
@@ -149,8 +169,34 @@ def _way(one: Token, other: Token) -> Way | None:
     return Way(up[: above[token.i]], token, down[::-1])
 
 
+def _of_all(way: Way) -> Way:
+    """Water and oxygen: what is said of the first of a list is said of all of them. Where they are of different kinds, the tree
+    has more often put together what is not one list."""
+    up, down = way.up, way.down
+    while len(up) > 1 and _is_listed(up[0]):
+        up = up[1:]
+    while len(down) > 1 and _is_listed(down[-1]):
+        down = down[:-1]
+    return Way(up, way.top, down)
+
+
+def _is_listed(token: Token) -> bool:
+    return token.dep_ == "conj" and token.ent_type_ == token.head.ent_type_
+
+
 def _rule(way: Way) -> _Rule | None:
     held = way.top.pos_ if way.up and way.down else ""
     shape = f"{' '.join(token.dep_ for token in way.up)}<{held}>{' '.join(token.dep_ for token in way.down)}"
     found = next((rule for rule in _RULES if rule.shape.fullmatch(shape)), None)
-    return None if found and found.being and way.top.lemma_ not in ("be", "become", "remain") else found
+    if found is None or (found.being and way.top.lemma_ not in ("be", "become", "remain")):
+        return None
+    return None if _has_other_subject(way) else found
+
+
+def _has_other_subject(way: Way) -> bool:
+    """Copenhagen, where she studied; Decision: the committee accepts. What stands nearest before a verb is what does it."""
+    if way.up and way.up[-1].dep_ in SUBJECTS:
+        return any(token.dep_ in SUBJECTS and way.up[-1].i < token.i < way.top.i for token in way.top.children)
+    if not way.up and way.down and way.down[0].dep_ in ("relcl", "acl"):
+        return any(token.dep_ in SUBJECTS and token.tag_ not in _RELATIVE for token in way.down[0].children)
+    return False

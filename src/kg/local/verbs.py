@@ -27,18 +27,27 @@ _LONGEST = 60
 
 
 def verb_type(verb: Token, down: Sequence[Token], other: Mention) -> str | None:
-    """`works at` → WORK_AT, `was founded by` → FOUNDED_BY; with `not` before it what is not so."""
+    """`works at` → WORK_AT, `was founded by` → FOUNDED_BY, `refused to work for` → REFUSE_TO_WORK_FOR; with `not` before it what
+    is not so."""
     passive = verb.tag_ == "VBN" and (
         verb.dep_ in ("acl", "relcl") or any(child.dep_ in ("nsubjpass", "auxpass") for child in verb.children)
     )
     particle = next((child.lower_ for child in verb.children if child.dep_ == "prt"), "")
     at = next((token.lower_ for token in down if token.dep_ in ("prep", "agent")), "")
-    if down and down[0].dep_ in ("dobj", "xcomp") and not passive:
-        at = ""  # won gold at the games: what was won says more than where
     if other.type == "date" and at in ("in", "on", "at", "during", "since", "from", "until", "by"):
         at = "in"
-    made = _named(verb.lower_ if passive else verb.lemma_, particle, at)
-    denied = any(child.dep_ == "neg" for child in verb.children)
+    did = verb.lower_ if passive else verb.lemma_
+    inner = next((token for token in down if token.dep_ in ("xcomp", "pcomp") and token.pos_ == "VERB"), None)
+    if inner is not None:
+        to = "to" if any(child.lower_ == "to" and child.dep_ == "aux" for child in inner.children) else ""
+        words = (at, inner.lemma_) if inner.dep_ == "pcomp" else (to, inner.lemma_, at)
+        made = _plain(did, particle, *words)
+    elif down and down[0].dep_ == "dobj" and len(down) > 1:
+        # won gold in Calgary: it was not Calgary that was won; but whoever raises the production of steel raises steel
+        made = _plain(did, particle, at) if at != "of" else _named(did, particle)
+    else:
+        made = _named(did, particle, at)
+    denied = any(child.dep_ == "neg" for word in (verb, inner) if word is not None for child in word.children)
     return f"NOT_{made}" if made and denied else made
 
 
@@ -51,7 +60,7 @@ def noun_type(noun: Token, preposition: Token, other: Mention) -> str | None:
 
 def preposition_type(noun: Token, preposition: Token, one: Mention, other: Mention) -> str | None:
     if preposition.lower_ in _INSIDE:
-        if other.type in ("place", "facility"):
+        if other.type in ("place", "facility") and (one.named or preposition.lower_ != "on"):  # a book on Norway
             return "LOCATED_IN"
         if other.type == "date":
             return "DATED"
@@ -68,10 +77,13 @@ def about(modifier: Mention) -> str:
 
 
 def _named(*words: str) -> str | None:
+    made = _plain(*words)
+    return made and _BUILT_IN.get(made, made)
+
+
+def _plain(*words: str) -> str | None:
     made = "_".join(filter(None, map(_snake, words)))[:_LONGEST].rstrip("_")
-    if not made or not made[0].isalpha():
-        return None
-    return _BUILT_IN.get(made, made)
+    return made if made and made[0].isalpha() else None
 
 
 def _snake(word: str) -> str:

@@ -116,6 +116,14 @@ class OwnExtractor(Local[Extractor]):
     def expect(self, text: str, *, known: Sequence[Known] = ()) -> tuple[Usage, Usage]:
         return self._model.expect(text, known=known)
 
+    def doubts(self, text: str) -> Sequence[str]:
+        found: Sequence[str] = getattr(self._model, "doubts", _none)(text)
+        return found
+
+
+def _none(_: str) -> Sequence[str]:
+    return ()
+
 
 async def _extracted(model: Extractor, text: str, known: Sequence[Known]) -> Extraction:
     return await model.extract(text, known=known)

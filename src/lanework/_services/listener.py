@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lanework._services.service import Service
-from lanework._store.hints import listen
+from lanework._store.hints import hear, listen
 from lanework.config import Settings
 
 
@@ -33,8 +33,7 @@ class Listener(Service):
         try:
             self.listening, self.health.state = True, "running"
             self._on_back()  # what was announced while nobody listened is found by looking
-            async for notify in conn.notifies():
-                self._on_hint(notify.payload)
+            await hear(conn, self._on_hint)
         finally:
             self.listening = False
             await conn.close()

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from lanework._store.claims import Claimed, Ranges
 
@@ -31,6 +32,8 @@ class Positions:
     def __init__(self) -> None:
         self._at: dict[int, dict[Place, Key]] = {}
         self._recent: deque[dict[tuple[int, Place], Key]] = deque()
+        self._moves = 0
+        self._made: dict[bool, tuple[Any, Ranges]] = {}
         self.next_rescan = 0.0
         #: How often all was forgotten. A claim that was under way meanwhile knows nothing of what was put behind.
         self.times_forgotten = 0
@@ -45,7 +48,14 @@ class Positions:
             self.next_rescan = now + SHARE * (now - started)
 
     def ranges(self, types: Sequence[int], versions: dict[int, int], *, from_top: bool) -> Ranges:
-        ranges = Ranges([], [], [], [], [], [], [], [])
+        """The same value for as long as nothing has moved: an idle lane renders it once."""
+        key = (tuple(types), tuple([versions[type_id] for type_id in types]), 0 if from_top else self._moves)
+        if self._made.get(from_top, (None,))[0] != key:
+            self._made[from_top] = (key, self._ranges(types, versions, from_top=from_top))
+        return self._made[from_top][1]
+
+    def _ranges(self, types: Sequence[int], versions: dict[int, int], *, from_top: bool) -> Ranges:
+        rows: list[tuple[Any, ...]] = []
         for type_id in types:
             known = {} if from_top else self._at.get(type_id, {})
             places = sorted(known)
@@ -53,15 +63,10 @@ class Positions:
             turn = places[0][0] if places and places[0][0] < 0 else LOWEST_TURN
             start: tuple[int, int, datetime, int] = (turn, LOWEST_RANK, BEGINNING, 0)
             for place in [*places, ABOVE_ALL]:
-                self._add(ranges, type_id, versions[type_id], start, place)
+                rows.append((type_id, versions[type_id], *start, *place))
                 if place != ABOVE_ALL:
                     start = (*place, *known[place])
-        return ranges
-
-    @staticmethod
-    def _add(ranges: Ranges, type_id: int, version: int, start: tuple[int, int, datetime, int], below: Place) -> None:
-        for column, value in zip(ranges, (type_id, version, *start, *below), strict=True):
-            column.append(value)
+        return Ranges.of(rows)
 
     def advance(self, claimed: Sequence[Claimed], times_forgotten: int) -> None:
         """Remembers how far these went; positions move on to where an earlier claim was."""
@@ -78,6 +83,7 @@ class Positions:
                 self._move(type_id, place, key)
 
     def _move(self, type_id: int, place: Place, key: Key) -> None:
+        self._moves += 1
         places = self._at.setdefault(type_id, {})
         if place not in places or key > places[place]:
             places[place] = key
@@ -87,6 +93,7 @@ class Positions:
     def forget(self) -> None:
         """After something that may have put many rows behind: start from the top."""
         self._at.clear()
+        self._moves += 1
         self._recent.clear()
         self.next_rescan = 0.0
         self.times_forgotten += 1

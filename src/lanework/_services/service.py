@@ -65,11 +65,11 @@ class Service:
                 await self._sleep(pause)
 
     async def _sleep(self, seconds: float) -> None:
+        timer = asyncio.get_running_loop().call_later(seconds, self._wake.set)
         try:
-            async with asyncio.timeout(seconds):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            timer.cancel()
 
     def _note(self, error: Exception, failures: int) -> None:
         self.health.state, self.health.last_error = "failing", f"{type(error).__name__}: {error}"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 from lanework._store.verb import Row, Verb, query, rows, scalar, verb
 from lanework.retries import Verdict
@@ -30,17 +32,31 @@ class Claimed(NamedTuple):
     payload: str | None
 
 
-class Ranges(NamedTuple):
+@dataclass(frozen=True)
+class Ranges:
     """Parts of the claim index to look at: after a position, up to a turn and rank."""
 
-    types: list[int]
-    versions: list[int]
-    turns: list[int]
-    ranks: list[int]
-    ats: list[Any]
-    ids: list[int]
-    below_turns: list[int]
-    belows: list[int]
+    types: Sequence[int]
+    versions: Sequence[int]
+    turns: Sequence[int]
+    ranks: Sequence[int]
+    ats: Sequence[datetime]
+    ids: Sequence[int]
+    below_turns: Sequence[int]
+    belows: Sequence[int]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Self:
+        return cls(*zip(*rows, strict=True)) if rows else cls((), (), (), (), (), (), (), ())
+
+    @cached_property
+    def params(self) -> dict[str, str]:
+        """As the statement takes them. Rendered once: who claims in vain asks for the same again and again."""
+        return {
+            "types": array(self.types), "versions": array(self.versions), "turns": array(self.turns), "ranks": array(self.ranks),
+            "ats": array([at.isoformat() for at in self.ats]), "ids": array(self.ids),
+            "below_turns": array(self.below_turns), "belows": array(self.belows),
+        }  # fmt: skip
 
 
 class Held(NamedTuple):
@@ -69,10 +85,7 @@ def cycle(
     ids, attempts, claims, results = _columns(done) if done else (None, None, None, None)
     params = {
         "worker": worker, "lane": lane, "call": call, "no": no, "claim": claim, "want": want, "used": used,
-        "capped": array(capped), "capped_used": array(capped_used), "types": array(ranges.types),
-        "versions": array(ranges.versions), "turns": array(ranges.turns), "ranks": array(ranges.ranks),
-        "ats": array([at.isoformat() for at in ranges.ats]), "ids": array(ranges.ids),
-        "below_turns": array(ranges.below_turns), "belows": array(ranges.belows),
+        "capped": array(capped), "capped_used": array(capped_used), **ranges.params,
         "done": ids, "done_attempts": attempts, "done_claims": claims, "done_results": results,
         "limits": None if limits is None else json.dumps(limits),
     }  # fmt: skip

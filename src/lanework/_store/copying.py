@@ -8,10 +8,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from psycopg import sql
+from psycopg.abc import PQGen
+from psycopg.pq.abc import PGconn
+from psycopg.waiting import Wait
 
 from lanework._store.verb import query
 
-BLOCK = 2000
+#: Rows that are sent at a time: few enough that the server has work while the next are made.
+BLOCK = 500
 _BEGIN = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _END = b"\xff\xff"
 _TEXT_OID = 25
@@ -50,10 +54,17 @@ def statement(bulk: Bulk) -> sql.Composed:
 
 
 def blocks(bulk: Bulk, payloads: Iterable[str]) -> Iterator[bytes]:
-    """What is sent, some thousand rows at a time."""
+    """What is sent, some hundred rows at a time."""
     yield _BEGIN
     yield from _plain(bulk, payloads) if bulk.turns is None else _fair(bulk, bulk.turns, payloads)
     yield _END
+
+
+def flushed(pgconn: PGconn) -> PQGen[None]:
+    """Waits until all is on its way. The driver keeps what the socket does not take at once: the server would wait for it, and of a
+    big submit all would be in memory."""
+    while pgconn.flush():
+        yield Wait.W
 
 
 def _plain(bulk: Bulk, payloads: Iterable[str]) -> Iterator[bytes]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import psycopg
@@ -39,3 +41,28 @@ async def listen(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConnec
         await conn.close()
         raise
     return conn
+
+
+async def hear(conn: psycopg.AsyncConnection[Any], on_hint: Callable[[str], None]) -> None:
+    """Passes on what the server announces, until the connection ends. In the loop's own call when the socket has something to read:
+    by way of the driver's `notifies()` each hint would wait for two more turns of the loop."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    socket, encoding = conn.fileno(), conn.info.encoding
+
+    def read() -> None:
+        try:
+            conn.pgconn.consume_input()
+            while (notify := conn.pgconn.notifies()) is not None:
+                on_hint(notify.extra.decode(encoding))
+        except Exception as error:
+            loop.remove_reader(socket)  # an end stays readable
+            if not ended.done():
+                ended.set_exception(error)
+
+    loop.add_reader(socket, read)
+    try:
+        read()  # what came with the answer to LISTEN
+        await ended
+    finally:
+        loop.remove_reader(socket)

@@ -22,6 +22,11 @@ from lanework.errors import DatabaseUnavailable
 T = TypeVar("T")
 
 
+def is_spent(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """True if what was done last has left it unfit for others. (Whether it still has another side is asked when it is taken.)"""
+    return conn.closed or conn.broken or conn.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE
+
+
 def is_broken(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
     """True if an idle connection was closed from the other side. A server that ends says so, and the socket is readable:
     found out here, the next statement is not sent into the void, and nobody has to guess whether it was carried out.
@@ -29,7 +34,7 @@ def is_broken(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> b
     Whatever else a server says unasked (a setting was reloaded) costs one new connection; reading it here would not tell a
     last word from another before the end of the stream has come, too.
     """
-    if conn.closed or conn.broken or conn.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+    if is_spent(conn):
         return True
     poll = select.poll()
     poll.register(conn.fileno(), select.POLLIN)
@@ -83,7 +88,7 @@ class Keeper:
             conn.close()
 
     def _give(self, conn: psycopg.Connection[Any]) -> None:
-        if is_broken(conn):
+        if is_spent(conn):
             conn.close()
             return
         with self._lock:
@@ -122,7 +127,7 @@ class AsyncKeeper:
             try:
                 yield conn
             finally:
-                if self._closed or is_broken(conn):
+                if self._closed or is_spent(conn):
                     await conn.close()
                 else:
                     self._idle.append(conn)

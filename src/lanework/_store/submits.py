@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 
-from lanework._store.copying import Bulk, blocks, number, statement, text, texts
+from lanework._store.copying import Bulk, blocks, flushed, number, statement, text, texts
 from lanework._store.verb import Row, Verb, query, scalar, translated, verb
 
 if TYPE_CHECKING:
@@ -92,6 +92,7 @@ def copy_in(conn: psycopg.Connection[Any], bulk: Bulk, payloads: Payloads) -> No
     with translated(), conn.transaction(), psycopg.Cursor(conn).copy(statement(bulk)) as copy:
         for block in blocks(bulk, payloads):
             copy.write(block)
+            conn.wait(flushed(conn.pgconn))
 
 
 async def acopy_in(conn: psycopg.AsyncConnection[Any], bulk: Bulk, payloads: Payloads) -> None:
@@ -99,3 +100,4 @@ async def acopy_in(conn: psycopg.AsyncConnection[Any], bulk: Bulk, payloads: Pay
         async with conn.transaction(), psycopg.AsyncCursor(conn).copy(statement(bulk)) as copy:
             for block in blocks(bulk, payloads):
                 await copy.write(block)
+                await conn.wait(flushed(conn.pgconn))

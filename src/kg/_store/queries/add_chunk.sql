@@ -18,4 +18,5 @@ with document as (
             with ordinality as x(start, finish, text, embedding, ordinal)
     on conflict (source_id, ordinal) do nothing
 )
-select d.ontology_id, s.id from document d, source s
+-- This commit need not wait for the disk: if it is lost, `finish_document` notices, and the answers are stored.
+select d.ontology_id, s.id, set_config('synchronous_commit', 'off', true) from document d, source s

@@ -142,7 +142,8 @@ def _lightrag() -> Line:
 @contextmanager
 def _provider() -> Iterator[int]:
     words = [sys.executable, "-m", "kg.bench.fake", str(SECONDS), str(ALLOWED)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own interpreter
+    # a session of its own: a provider is another machine, and what its places wait for is not to be a share of this one's cores
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:  # noqa: S603 - our own
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline())

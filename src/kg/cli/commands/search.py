@@ -7,7 +7,7 @@ from typing import Any
 
 from kg.cli.evidence import columns, number, paragraphs, place, quoted
 from kg.cli.remote import ask
-from lanework.cli.output import Column, add_output, show, table, write
+from lanework.cli.output import Column, add_output, say, show, table, write
 from lanework.cli.text import clip, paint, safe, width
 
 COLUMNS: list[Column[Any]] = [
@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         key: one for key, one in asked.items() if one
     }
     found = ask("POST", "/query/search", json=body)[what]
+    if not passages and found and not any(one["like"] for one in found):
+        say("nothing has these words or is near in meaning; the nearest, however far, are:")
     if options.output == "table" and found:
         write(*(_passages(found) if passages else _concepts(found)))
     else:

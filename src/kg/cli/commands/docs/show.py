@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from kg.cli.documents import COLUMNS, Record, chunks, size, state
+from kg.cli.documents import COLUMNS, Record, chunks, size, state, warnings
+from kg.cli.evidence import wrapped
 from kg.cli.remote import ask
 from lanework.cli.options import positive
 from lanework.cli.output import add_output, show, write
@@ -38,14 +39,21 @@ def _graph(document: Record) -> str:
     return "" if options.get("graph", True) else f"none: in the collection {options.get('collection') or document['ontology']}"
 
 
+def _told(name: str, words: str) -> list[str]:
+    """A sentence, in as many lines as it takes."""
+    first, *more = wrapped(words, " " * 13) or [""]
+    return [f"  {name:<11}{first.lstrip()}", *more] if first else []
+
+
 def _page(document: Record, errors: list[Record]) -> list[str]:
     facts = [
         ("name", document["name"]), ("title", document["title"]), ("ontology", document["ontology"]), ("graph", _graph(document)),
         ("status", state(document)),
-        ("chunks", chunks(document)), ("error", document["error"]), ("version", document["version"]),
+        ("chunks", chunks(document)), ("version", document["version"]),
         ("type", document["media_type"]), ("size", size(document["size"])), ("characters", document["characters"]),
         ("key", document["key"]), ("owner", document["owner"]), ("job", document["job_id"]), ("since", document["created_at"][:19]),
     ]  # fmt: skip
     lines = [f"document {document['id']}", *(f"  {name:<11}{safe(str(value))}" for name, value in facts if value not in (None, ""))]
-    lines += [f"  {'warning':<11}{safe(one)}" for one in document["provenance"].get("warnings", ())]
+    lines += _told("error", document["error"] or "")
+    lines += [line for one in warnings(document) for line in _told("warning", one)]
     return [*lines, *(f"  {safe(one['item'])}: {safe(one['error'])}" for one in errors)]
