@@ -20,7 +20,7 @@ ARGS  ?=
 test chaos: export PYTHONDONTWRITEBYTECODE :=
 
 # What makes sense through a pooler: not the embedded server, not proxies, and not what only reads files.
-POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/test_submit.py \
+POOLED := tests/test_client.py tests/test_fair.py tests/test_explain.py tests/test_lanes.py tests/test_migrate.py tests/submit \
   tests/test_transactions.py tests/test_worker.py tests/pools/test_process_*.py tests/test_testing.py tests/inside \
   tests/processes/test_kills.py tests/processes/test_endings.py tests/processes/test_stopping.py tests/processes/test_zombies.py \
   tests/processes/test_lanes.py tests/processes/test_pooler.py tests/events tests/limits \

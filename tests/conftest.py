@@ -1,6 +1,7 @@
 """Real PostgreSQL for every test that wants one.
 
     database          the DSN of a new database with the engine's schema in it
+    app               an application on it; most rooms have one of their own
     empty_database    the DSN of a new database with nothing in it
     pg, pg18, pg15    the session's server behind them, or one of that version; do not stop it
     private_server    a factory of servers of one's own, to stop, kill and restart
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import pytest
 
+from lanework import Lanework
 from tests import servers
 from tests.pooler import Pooler, pooler, program
 from tests.servers import Databases, PrivateServer
@@ -160,6 +162,12 @@ def direct(databases: Databases) -> Iterator[str]:
 @pytest.fixture
 def database(direct: str, way: Callable[[str], str]) -> str:
     return way(direct)
+
+
+@pytest.fixture
+def app(database: str) -> Iterator[Lanework]:
+    with Lanework(database) as app:
+        yield app
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -24,12 +23,6 @@ from lanework import (
 )
 from lanework.errors import SchemaError
 from lanework.testing import Clock, drain
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
 
 
 @pytest.fixture

@@ -22,12 +22,6 @@ from lanework.testing import Clock, drain
 SECRET = "a secret of the receiver"
 
 
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
-
-
 Mend = Callable[[], None]
 
 

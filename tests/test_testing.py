@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,12 +17,6 @@ from lanework.testing import Clock, RecordingContext, arun, drain, run, stub
 def nowhere() -> Lanework:
     """An application whose database does not exist: whoever connects fails."""
     return Lanework("host=/nowhere/at/all dbname=x", connect_timeout=1)
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
 
 
 def digest_of(app: Lanework) -> Job[..., Any]:

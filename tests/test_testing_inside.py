@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,12 +22,6 @@ ROOT = Path(__file__).parents[1]
 def nowhere() -> Lanework:
     """An application whose database does not exist: whoever connects fails."""
     return Lanework("host=/nowhere/at/all dbname=x", connect_timeout=1)
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
 
 
 def test_steps_are_kept_over_crashes_and_retries(nowhere: Lanework) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -19,12 +19,6 @@ Echo = Job[[int], int]
 #: Longer than any test waits: what starts sooner was started by a hint.
 LONG_POLL_MS = 120_000
 COMMIT_TAKES_S = 0.15
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from lanework import _ticks
 from lanework._codec import decode
-from lanework._plans import ScheduleValues, check_jitter, check_name
+from lanework._schedule_values import ScheduleValues, check_jitter, check_name
 from lanework._store import schedules as store
 from lanework._store.verb import Row, Verb
 from lanework.errors import InvalidSchedule, ScheduleNotFound

@@ -14,9 +14,9 @@ from kg.access.access import Role
 from kg.access.permissions import PERMISSIONS
 from lanework.api import Policy, install, routes_of
 from lanework.errors import ConfigError
+from tests.doc_tables import role_permissions
 from tests.kg.house import ROLES, House, open_house
 from tests.pace import bound
-from tests.test_docs import role_permissions
 
 
 def _filled(path: str) -> str:

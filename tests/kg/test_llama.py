@@ -17,7 +17,7 @@ from kg.models.shape import problems
 from kg.models.turns import turn_here
 from kg.parts import Message
 from tests.kg import llama
-from tests.kg.test_providers import AnyTime, Bare
+from tests.kg.models.bare import AnyTime, Bare
 
 pytestmark = pytest.mark.skipif(bool(llama.missing()), reason=f"not installed: {llama.missing()}; see the Makefile")
 

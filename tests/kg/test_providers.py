@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
 
@@ -23,15 +22,14 @@ from kg.errors import (
     ModelTruncated,
 )
 from kg.models.anthropic import AnthropicChat
-from kg.models.calling import Call
 from kg.models.clients import AnthropicClient, OpenAIClient
 from kg.models.failing import meaning
 from kg.models.openai import OpenAIChat, OpenAIEmbed, batches
 from kg.models.prices import Prices
-from kg.models.turns import Turn, turn_here
-from kg.parts import Chat, Embed, Embedded, Message, Usage
+from kg.parts import Chat, Embed, Embedded, Message
 from lanework.errors import ConfigError
 from lanework.retries import classify
+from tests.kg.models.bare import Bare
 from tests.kg.provider import Fault, Provider
 
 TEXT = "Ada Lovelace wrote a program for Charles Babbage. The Analytical Engine was never built."
@@ -39,40 +37,7 @@ SCHEMA = {"type": "object", "properties": {"concepts": {"type": "array"}}, "requ
 ASKED = [Message("system", "You read concepts."), Message("user", TEXT)]
 
 
-class AnyTime(Turn):
-    """There is nothing to wait for."""
-
-    def __init__(self) -> None: ...
-
-    async def send(self, client: Any, request: Any, options: dict[str, Any]) -> Any:
-        return await client(request, **options)
-
-
-@dataclass
-class Bare:
-    """Makes each call once, and keeps what was asked for."""
-
-    provider: str = "fake"
-    timeout: float = 30.0
-    made: list[Call[Any]] = field(default_factory=list)
-
-    async def make(self, call: Call[Any]) -> tuple[Any, Usage]:
-        self.made.append(call)
-        token = turn_here.set(AnyTime())
-        try:
-            async with asyncio.timeout(self.timeout):
-                got = await call.ask()
-        except Exception as error:
-            raise meaning(error, self.provider, lambda text: text.replace("sk-secret", "•••")) from error
-        finally:
-            turn_here.reset(token)
-        call.check(got.value)
-        return got.value, call.price.of(got.tokens_in, got.tokens_out)
-
-
 PRICE = Prices({"m": (1.0, 2.0)}, "2026-11-01").of("m")
-
-
 #: Clients that `run` closes.
 _open: list[Any] = []
 C = TypeVar("C")

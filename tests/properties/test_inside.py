@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from hypothesis import settings
-from hypothesis.stateful import run_state_machine_as_test
 
+from tests.properties.driving import CHAOS, MARKS, drive, must_notice
 from tests.properties.inside_machine import InsideMachine
-from tests.properties.test_machine import CHAOS, HUNT, MODERATE
 from tests.sql.conftest import Another
 from tests.sql.engine import Engine
-from tests.sql.proof import planted, wipe
 
-pytestmark = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
+pytestmark = MARKS
 
 
 @pytest.fixture
@@ -21,13 +18,9 @@ def connections(another: Another) -> list[Engine]:
     return [another(), another()]
 
 
-def drive(connections: list[Engine], how: settings) -> None:
-    run_state_machine_as_test(lambda: InsideMachine(connections), settings=how)  # type: ignore[arg-type]  # any factory will do
-
-
 @pytest.mark.timeout(3600 if CHAOS else 120)
 def test_steps_children_and_sessions_keep_their_rules(connections: list[Engine]) -> None:
-    drive(connections, MODERATE)
+    drive(InsideMachine, connections)
 
 
 FOUND = "if not found then return false; end if;"
@@ -54,6 +47,4 @@ BUGS = {
 @pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
 def test_the_machine_notices(connections: list[Engine], bug: tuple[str, str, str]) -> None:
-    with planted(connections[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup, psycopg.Error)):
-        drive(connections, HUNT)
-    wipe(connections[0])
+    must_notice(InsideMachine, connections, bug, psycopg.Error)

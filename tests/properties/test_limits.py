@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from hypothesis import settings
-from hypothesis.stateful import run_state_machine_as_test
 
+from tests.properties.driving import CHAOS, MARKS, drive, must_notice
 from tests.properties.limits_machine import LimitsMachine
-from tests.properties.test_machine import CHAOS, HUNT, MODERATE
 from tests.sql.conftest import Another
 from tests.sql.engine import Engine
-from tests.sql.proof import planted, wipe
 
-pytestmark = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
+pytestmark = MARKS
 
 
 @pytest.fixture
@@ -21,13 +18,9 @@ def connections(another: Another) -> list[Engine]:
     return [another()]
 
 
-def drive(connections: list[Engine], how: settings) -> None:
-    run_state_machine_as_test(lambda: LimitsMachine(connections), settings=how)  # type: ignore[arg-type]  # any factory will do
-
-
 @pytest.mark.timeout(3600 if CHAOS else 120)
 def test_permits_and_budgets_keep_their_rules(connections: list[Engine]) -> None:
-    drive(connections, MODERATE)
+    drive(LimitsMachine, connections)
 
 
 BUGS = {
@@ -47,6 +40,4 @@ BUGS = {
 @pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
 def test_the_machine_notices(connections: list[Engine], bug: tuple[str, str, str]) -> None:
-    with planted(connections[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup, psycopg.Error)):
-        drive(connections, HUNT)
-    wipe(connections[0])
+    must_notice(LimitsMachine, connections, bug, psycopg.Error)

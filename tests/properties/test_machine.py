@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
 
 from tests.properties.approving import Approving
+from tests.properties.driving import CHAOS, MARKS, Bug, drive, must_notice
 from tests.properties.machine import Machine
 from tests.sql.conftest import Another
 from tests.sql.engine import Engine
-from tests.sql.proof import planted, wipe
 
-CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
-pytestmark = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
-# The same examples in every `make test`; new ones in `make chaos`.
-MODERATE = settings(
-    derandomize=not CHAOS,
-    max_examples=1000 if CHAOS else 36,
-    stateful_step_count=80 if CHAOS else 40,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # Shrinking replays a run hundreds of times: minutes on a real database. Ask for it when there is something to shrink.
-    phases=[phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LANEWORK_SHRINK") == "1"],
-)
-#: Always the same examples, and no shrinking: it only has to be red.
-HUNT = settings(MODERATE, max_examples=400, derandomize=True, database=None, phases=[Phase.generate], print_blob=False)
+pytestmark = MARKS
 
 
 @pytest.fixture
@@ -37,22 +21,18 @@ def sessions(another: Another) -> list[Engine]:
     return [another() for _ in range(3)]
 
 
-def drive(sessions: list[Engine], how: settings, machine: type[Machine] = Machine) -> None:
-    run_state_machine_as_test(lambda: machine(sessions), settings=how)  # type: ignore[arg-type]  # any factory will do
-
-
 @pytest.mark.timeout(3600 if CHAOS else 120)
 def test_the_engine_agrees_with_its_model(sessions: list[Engine]) -> None:
-    drive(sessions, MODERATE)
+    drive(Machine, sessions)
 
 
 @pytest.mark.timeout(3600 if CHAOS else 120)
 def test_approval_agrees_with_its_model(sessions: list[Engine]) -> None:
-    drive(sessions, MODERATE, Approving)
+    drive(Approving, sessions)
 
 
 GUARD = re.compile(r"\s+and \w\.(attempt|claim_id) = \w\.(attempt|claim_id)")
-BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
+BUGS: dict[str, Bug] = {
     "finishes are not fenced": ("completed", GUARD, ""),
     "settles are not fenced": ("settle", GUARD, ""),
     "writes are not fenced": ("held", GUARD, ""),
@@ -67,7 +47,7 @@ BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
 }
 
 
-APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
+APPROVAL_BUGS: dict[str, Bug] = {
     "an approval of anything": ("give_approval", "p_hash is distinct from v_hash", "false"),
     "an edit that keeps its state": ("edit", "perform lanework.gate(array[p_id]);", ""),
     "an estimate that goes on alone": ("estimated", "if v_live then", "if false then"),
@@ -78,16 +58,12 @@ APPROVAL_BUGS: dict[str, tuple[str, str | re.Pattern[str], str]] = {
 @pytest.mark.pg(18)
 @pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", APPROVAL_BUGS.values(), ids=APPROVAL_BUGS)
-def test_the_machine_notices_in_approval(sessions: list[Engine], bug: tuple[str, str | re.Pattern[str], str]) -> None:
-    with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
-        drive(sessions, HUNT, Approving)
-    wipe(sessions[0])
+def test_the_machine_notices_in_approval(sessions: list[Engine], bug: Bug) -> None:
+    must_notice(Approving, sessions, bug)
 
 
 @pytest.mark.pg(18)
 @pytest.mark.chaos  # each looks for its bug for up to half a minute
 @pytest.mark.parametrize("bug", BUGS.values(), ids=BUGS)
-def test_the_machine_notices(sessions: list[Engine], bug: tuple[str, str | re.Pattern[str], str]) -> None:
-    with planted(sessions[0], *bug), pytest.raises((AssertionError, BaseExceptionGroup)):
-        drive(sessions, HUNT)
-    wipe(sessions[0])
+def test_the_machine_notices(sessions: list[Engine], bug: Bug) -> None:
+    must_notice(Machine, sessions, bug)

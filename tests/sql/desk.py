@@ -66,6 +66,10 @@ class Desk:
         self.engine.completed(self.worker, claim, result=result)
         return claim.id
 
+    def save(self, claim: Claim, key: str, value: Any) -> bool:
+        """A step of that run."""
+        return bool(self.engine.one("select lanework.save_step(%s, %s, %s, %s, %s, null)", *claim, key, json.dumps(value)))
+
     def row(self, table: str, job: int) -> dict[str, Any]:
         rows = self.engine.rows(f"select * from lanework.{table} where job_id = %s", job)
         return rows[0] if rows else {}

@@ -10,7 +10,6 @@ import pytest
 
 from tests.sql.desk import DAY, Desk, refused
 from tests.sql.proof import move
-from tests.sql.test_estimates import save
 
 # -- where a job starts -------------------------------------------------------------------------------------------------
 
@@ -299,13 +298,13 @@ def test_an_edit_starts_anew_from_every_waiting_state(desk: Desk, state: str, es
     job = desk.engine.enqueue("t", {"n": 1}, run_at=later, session=session)
     if state != "pending" and estimated:
         (claim,) = desk.claim("t:estimate")
-        save(desk, claim, "fetch", "page")
+        desk.save(claim, "fetch", "page")
         desk.engine.completed(desk.worker, claim, result={"high": 1})
     if state not in ("pending", "awaiting_approval"):
         assert desk.approve(job) in ("approved", "scheduled")
     if state == "retry":
         (claim,) = desk.claim("t")
-        save(desk, claim, "paid", 1)
+        desk.save(claim, "paid", 1)
         desk.engine.settle(desk.worker, claim, action="retry", delay_s=60)
     assert desk.engine.status(job) == ("scheduled" if state == "retry" else state)
     old = desk.engine.rows("select estimate_id from lanework.estimating where job_id = %s", job)

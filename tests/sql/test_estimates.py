@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from tests.sql.conftest import Another
 from tests.sql.desk import Desk
-from tests.sql.engine import Claim
 from tests.sql.proof import move
 
 
@@ -69,15 +67,11 @@ def test_a_superseded_estimate_is_not_taken(desk: Desk) -> None:
     assert desk.engine.status(job) == "pending"
 
 
-def save(desk: Desk, claim: Claim, key: str, value: Any) -> bool:
-    return bool(desk.engine.one("select lanework.save_step(%s, %s, %s, %s, %s, null)", *claim, key, json.dumps(value)))
-
-
 def test_its_steps_and_blobs_are_the_runs(desk: Desk) -> None:
     desk.kind("t", estimated=True)
     job = desk.engine.enqueue("t")
     (claim,) = desk.claim("t:estimate")
-    save(desk, claim, "fetch", "page")
+    desk.save(claim, "fetch", "page")
     desk.engine.rows("select lanework.save_blob(%s, %s, %s, 'sha256:x', 'data')", *claim)
     desk.engine.completed(desk.worker, claim, result={"high": 1})
     assert desk.engine.rows("select job_id, key, result from lanework.steps") == [{"job_id": job, "key": "fetch", "result": "page"}]
@@ -90,7 +84,7 @@ def test_the_steps_of_a_failed_estimate_are_kept_too(desk: Desk) -> None:
     desk.kind("t", estimated=True)
     job = desk.engine.enqueue("t")
     (claim,) = desk.claim("t:estimate")
-    save(desk, claim, "fetch", "page")
+    desk.save(claim, "fetch", "page")
     desk.engine.settle(desk.worker, claim, action="fail")
     assert desk.engine.one("select job_id from lanework.steps") == job
 
@@ -100,7 +94,7 @@ def test_an_estimate_finds_what_its_job_has_inherited(desk: Desk) -> None:
     first = desk.engine.enqueue("t")
     desk.estimate("t", high=1)
     (claim,) = desk.claim("t")
-    save(desk, claim, "fetch", "page")
+    desk.save(claim, "fetch", "page")
     desk.engine.settle(desk.worker, claim, action="fail")
     second = desk.engine.enqueue("t", continues=first)
     estimate = desk.engine.one("select estimate_id from lanework.estimating")

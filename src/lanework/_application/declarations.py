@@ -8,8 +8,9 @@ from typing import Any, ParamSpec, TypeVar, Unpack, overload
 from lanework import _notifying
 from lanework._application.database import Database
 from lanework._declaration import EXECUTORS as BUILT_IN
-from lanework._plans import Plans, ScheduleValues
+from lanework._plans import Plans
 from lanework._pools.base import Executor
+from lanework._schedule_values import ScheduleValues
 from lanework.errors import ConfigError
 from lanework.job import Declares, Job, Scheduling
 from lanework.lanes import check

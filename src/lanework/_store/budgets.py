@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from lanework._store.permits import pair
-from lanework._store.verb import Row, Verb, rows, scalar, verb
+from lanework._store.verb import Row, Verb, pair, rows, scalar, verb
 
 
 class Refusal(NamedTuple):

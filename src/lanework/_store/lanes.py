@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from lanework._codec import decode
-from lanework._store.verb import Row, Verb, nothing, verb
+from lanework._store.verb import Row, Verb, nothing, pair, verb
 
 
 def list_lanes(name: str | None, decode_row: Callable[[Row], Any]) -> Verb[list[Any]]:
@@ -15,10 +14,6 @@ def list_lanes(name: str | None, decode_row: Callable[[Row], Any]) -> Verb[list[
 
 
 def set_lane(name: str, changes: dict[str, Any], *, by: str, create: bool) -> Verb[tuple[Any, Any]]:
-    def pair(found: list[Row]) -> tuple[Any, Any]:
-        before, after = found[0]
-        return (None if before is None else decode(before), decode(after))
-
     return verb("set_lane", pair, name=name, changes=json.dumps(changes), by=by, create=create)
 
 

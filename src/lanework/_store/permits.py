@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from lanework._codec import decode
-from lanework._store.verb import Row, Verb, nothing, rows, scalar, verb
+from lanework._store.verb import Row, Verb, nothing, pair, rows, scalar, verb
 
 
 class Taken(NamedTuple):
@@ -72,9 +71,3 @@ def permit_holders(name: str) -> Verb[list[Row]]:
 
 def permit_waiters(name: str) -> Verb[list[Row]]:
     return verb("permit_waiters", rows, name=name)
-
-
-def pair(found: list[Row]) -> tuple[Any, Any]:
-    """A row before and after a change."""
-    before, after = found[0]
-    return (None if before is None else decode(before), decode(after))

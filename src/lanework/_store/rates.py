@@ -7,8 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from lanework._store.permits import pair
-from lanework._store.verb import Row, Verb, nothing, scalar, verb
+from lanework._store.verb import Row, Verb, nothing, pair, scalar, verb
 
 
 class Slice(NamedTuple):

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from lanework._codec import decode
-from lanework._store.verb import Row, Verb, nothing, rows, scalar, verb
+from lanework._store.verb import Row, Verb, nothing, pair, rows, scalar, verb
 
 
 class DueSchedule(NamedTuple):
@@ -29,10 +28,6 @@ def list_schedules(name: str | None, decode_row: Callable[[Row], Any]) -> Verb[l
 
 
 def set_schedule(name: str, values: dict[str, Any], *, by: str, create: bool) -> Verb[tuple[Any, Any]]:
-    def pair(found: list[Row]) -> tuple[Any, Any]:
-        before, after = found[0]
-        return (None if before is None else decode(before), decode(after))
-
     return verb("set_schedule", pair, name=name, values=json.dumps(values), by=by, create=create)
 
 

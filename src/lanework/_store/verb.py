@@ -15,6 +15,7 @@ from psycopg import errors as pg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 
+from lanework._codec import decode
 from lanework._store.committed import Committed
 from lanework.errors import (
     BY_CODE,
@@ -71,6 +72,12 @@ def rows(found: list[Row]) -> list[Row]:
 
 def scalar(found: list[Row]) -> Any:
     return found[0][0] if found else None
+
+
+def pair(found: list[Row]) -> tuple[Any, Any]:
+    """A row before and after a change."""
+    before, after = found[0]
+    return (None if before is None else decode(before), decode(after))
 
 
 def run(conn: psycopg.Connection[Any], verb: Verb[T]) -> T:

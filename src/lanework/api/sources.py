@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lanework.api.feed import Feed, Place, Told, own, owned_stretches
+from lanework.api.feed import Feed, Place, Told
+from lanework.api.owned import own, owned_stretches
 from lanework.api.streams import CHUNK, Batch, Listener, encoded
 from lanework.client import Lanework
 from lanework.errors import DatabaseUnavailable, JobNotFound

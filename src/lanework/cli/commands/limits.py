@@ -6,25 +6,13 @@ from datetime import datetime
 from typing import Any
 
 from lanework._limits.change import LimitChange
-from lanework.cli.output import Column, say, show
-
-_CHANGES: list[Column[tuple[str, str, tuple[Any, Any]]]] = [
-    Column("NAME", lambda it: it[0], flexible=True),
-    Column("SETTING", lambda it: it[1]),
-    Column("WAS", lambda it: number(it[2][0]), flexible=True),
-    Column("IS", lambda it: number(it[2][1]), flexible=True),
-]
+from lanework.cli import changes
+from lanework.cli.changes import Setting, was_and_is
+from lanework.cli.output import Column
 
 
 def show_change(form: str, change: LimitChange) -> None:
-    rows = [(change.name, field, pair) for field, pair in change.changed.items()]
-    if form == "table":
-        show(form, rows, _CHANGES)
-    else:
-        changed = {field: {"was": was, "is": now} for field, (was, now) in change.changed.items()}
-        show(form, [change], [], id_of=lambda it: it.name, record=lambda it: {"name": it.name, "changed": changed})
-    if not rows:
-        say(f"{change.name}: nothing changed, it was so already")
+    changes.show_change(form, change, _CHANGES)
 
 
 def number(value: Any) -> str:
@@ -35,6 +23,13 @@ def number(value: Any) -> str:
         return f"{float(value):g}" if abs(float(value)) < 1e6 else f"{float(value):.0f}"
     except (TypeError, ValueError):
         return str(value)
+
+
+_CHANGES: list[Column[Setting]] = [
+    Column("NAME", lambda it: it.name, flexible=True),
+    Column("SETTING", lambda it: it.field),
+    *was_and_is(number),
+]
 
 
 def moment(value: datetime | None) -> str:

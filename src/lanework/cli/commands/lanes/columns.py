@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from lanework.cli.output import Column, say, show
+from lanework.cli import changes
+from lanework.cli.changes import Setting, was_and_is
+from lanework.cli.output import Column
 from lanework.lanes import LaneChange, LaneInfo
 
 
@@ -27,26 +27,12 @@ LANES: list[Column[LaneInfo]] = [
     Column("SET BY", lambda it: it.set_by, flexible=True),
     Column("TYPES", lambda it: ", ".join(it.job_types), flexible=True),
 ]
-_CHANGES: list[Column[tuple[str, tuple[Any, Any]]]] = [
-    Column("LANE", lambda it: it[0].partition(" ")[0]),
-    Column("SETTING", lambda it: it[0].partition(" ")[2]),
-    Column("WAS", lambda it: _value(it[1][0]), flexible=True),
-    Column("IS", lambda it: _value(it[1][1]), flexible=True),
+_CHANGES: list[Column[Setting]] = [
+    Column("LANE", lambda it: it.name),
+    Column("SETTING", lambda it: it.field),
+    *was_and_is(),
 ]
 
 
 def show_change(form: str, change: LaneChange) -> None:
-    rows = [(f"{change.name} {field}", pair) for field, pair in change.changed.items()]
-    if form == "table":
-        show(form, rows, _CHANGES)
-    else:
-        changed = {field: {"was": was, "is": now} for field, (was, now) in change.changed.items()}
-        show(form, [change], [], id_of=lambda it: it.name, record=lambda it: {"lane": it.name, "changed": changed})
-    if not rows:
-        say(f"lane {change.name}: nothing changed, it was so already")
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    changes.show_change(form, change, _CHANGES, noun="lane")

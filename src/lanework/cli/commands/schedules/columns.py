@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
+from lanework.cli import changes
+from lanework.cli.changes import Setting, was_and_is
 from lanework.cli.commands.jobs.columns import moment
-from lanework.cli.output import Column, say, show
+from lanework.cli.output import Column
 from lanework.cli.text import STATUS_COLOURS
 from lanework.schedules import ScheduleChange, ScheduleInfo, Tick
 
@@ -52,23 +53,8 @@ TIMES: list[Column[datetime]] = [
     Column("LOCAL", lambda it: it.isoformat(sep=" ")),
     Column("HERE", moment),
 ]
-_CHANGES: list[Column[tuple[str, tuple[Any, Any]]]] = [
-    Column("VALUE", lambda it: it[0]),
-    Column("WAS", lambda it: _value(it[1][0]), flexible=True),
-    Column("IS", lambda it: _value(it[1][1]), flexible=True),
-]
+_CHANGES: list[Column[Setting]] = [Column("VALUE", lambda it: it.field), *was_and_is()]
 
 
 def show_change(form: str, change: ScheduleChange) -> None:
-    rows = list(change.changed.items())
-    if form == "table":
-        show(form, rows, _CHANGES)
-    else:
-        changed = {field: {"was": was, "is": now} for field, (was, now) in change.changed.items()}
-        show(form, [change], [], id_of=lambda it: it.name, record=lambda it: {"schedule": it.name, "changed": changed})
-    if not rows:
-        say(f"schedule {change.name}: nothing changed, it was so already")
-
-
-def _value(value: Any) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    changes.show_change(form, change, _CHANGES, noun="schedule")

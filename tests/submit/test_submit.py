@@ -1,11 +1,9 @@
-"""Submitting, against real PostgreSQL: what is stored, what is refused, and that a refusal stores nothing."""
+"""Submitting, against real PostgreSQL: what is stored, and by which ways."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -14,7 +12,7 @@ import psycopg
 import pytest
 from pydantic import BaseModel
 
-from lanework import Context, Estimate, IdempotencyConflict, InvalidJob, Job, Lanework, UnknownJobType
+from lanework import Context, Estimate, IdempotencyConflict, InvalidJob, Job, Lanework
 from lanework._store import copying
 from lanework._store.keeper import Keeper
 from lanework._store.submits import acopy_in, copy_in, prepare_bulk
@@ -23,37 +21,12 @@ from lanework.handlers import Payloads
 from lanework.job import Options
 from lanework.testing import Clock, drain
 from tests.pace import bound
+from tests.submit.rows import count
 
 
 class Page(BaseModel):
     url: str
     words: int = 200
-
-
-@pytest.fixture
-def app(database: str) -> Iterator[Lanework]:
-    with Lanework(database) as app:
-        yield app
-
-
-@pytest.fixture
-def echo(app: Lanework) -> Job[[Any], Any]:
-    @app.job("echo", priority=3, max_tries=7, max_age=1000)
-    def echo(ctx: Context, value: Any) -> Any:
-        return value
-
-    return echo
-
-
-@pytest.fixture
-def db(database: str) -> Iterator[psycopg.Connection[Any]]:
-    with psycopg.connect(database, autocommit=True) as db:
-        yield db
-
-
-def count(db: psycopg.Connection[Any]) -> int:
-    row = db.execute("select count(*) from lanework.all_jobs").fetchone()
-    return int(row[0]) if row else -1
 
 
 def test_what_is_submitted_is_stored_with_the_defaults_of_its_type(app: Lanework, echo: Job[[Any], Any]) -> None:
@@ -235,159 +208,6 @@ def test_bulk_submits_at_the_same_moment_keep_their_ids_apart(app: Lanework, ech
         found = list(threads.map(submit, range(4)))
     for who, ids in enumerate(found):
         assert [app.get(ids[n]).payload["value"] for n in (0, 1500, 2999)] == [[who, 0], [who, 1500], [who, 2999]]
-
-
-# -- keys ----------------------------------------------------------------------------------------------------------------
-
-
-def test_the_same_key_and_body_is_the_same_job(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    first = echo.options(idempotency_key="k").submit({"a": 1, "b": 2})
-    assert echo.options(idempotency_key="k", priority=9).submit({"b": 2, "a": 1}).id == first.id
-    drain(app)
-    assert echo.options(idempotency_key="k").submit({"a": 1, "b": 2}).id == first.id  # finished and moved, and still known
-    assert count(db) == 1
-
-
-def test_the_same_key_with_another_body_is_refused(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    @app.job("other")
-    def other(ctx: Context, value: Any) -> None: ...
-
-    first = echo.options(idempotency_key="k").submit(1)
-    for submit in (lambda: echo.options(idempotency_key="k").submit(2), lambda: other.options(idempotency_key="k").submit(1)):
-        with pytest.raises(IdempotencyConflict, match=f"belongs to job {first.id}") as caught:
-            submit()
-        assert caught.value.field == "idempotency_key"
-    assert count(db) == 1
-
-
-def test_keys_are_per_owner(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    ids = {echo.options(idempotency_key="k", owner=owner).submit(n).id for n, owner in enumerate(["ada", "bob", None])}
-    assert len(ids) == 3
-    assert echo.options(idempotency_key="k", owner="bob").submit(1).id in ids
-
-
-def test_one_key_from_twenty_threads_makes_one_job(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    # Red with a key that is overwritten (`on conflict do update`) instead of deciding: twenty jobs.
-    start = threading.Barrier(20)
-
-    def submit(n: int) -> list[int]:
-        start.wait()
-        return [echo.options(idempotency_key=f"k{k}").submit("same").id for k in range(10)]
-
-    with ThreadPoolExecutor(20) as threads:
-        found = set(map(tuple, threads.map(submit, range(20))))
-    assert len(found) == 1
-    assert count(db) == 10
-
-
-def test_a_key_is_forgotten_a_week_after_its_job_has_ended(app: Lanework, echo: Job[[Any], Any]) -> None:
-    clock, keyed = Clock(app), echo.options(idempotency_key="k", max_age=10_000_000)
-    first = keyed.submit(1)
-    clock.advance(days=30)
-    assert keyed.submit(1).id == first.id  # not ended yet: for ever
-    drain(app)
-    clock.advance(days=6)
-    assert keyed.submit(1).id == first.id
-    clock.advance(days=2)
-    again = keyed.submit(1)
-    assert again.id != first.id
-    assert keyed.submit(1).id == again.id
-
-
-def test_a_key_cannot_stand_for_many(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    with pytest.raises(InvalidJob) as caught:
-        echo.options(idempotency_key="k").submit_many([(1,), (2,)])
-    assert (caught.value.field, count(db)) == ("idempotency_key", 0)
-
-
-# -- refusals ------------------------------------------------------------------------------------------------------------
-
-
-def nested(depth: int) -> Any:
-    value: Any = 1
-    for _ in range(depth):
-        value = [value]
-    return value
-
-
-REFUSED: dict[str, tuple[str, Callable[[Job[[Any], Any]], Any]]] = {
-    "over 256 KiB": ("payload", lambda job: job.submit("x" * 262_144)),
-    "NUL": ("value", lambda job: job.submit(["a\0b"])),
-    "NUL in a key": ("value", lambda job: job.submit({"a\0": 1})),
-    "lone surrogate": ("value", lambda job: job.submit("\ud800")),
-    "NaN": ("value", lambda job: job.submit(float("nan"))),
-    "1e400": ("value", lambda job: job.submit(json.loads("1e400"))),
-    "10,000 deep": ("value", lambda job: job.submit(nested(10_000))),
-    "a set": ("value", lambda job: job.submit({1, 2})),
-    "no argument": ("value", lambda job: cast("Any", job).submit()),
-    "an argument too many": ("other", lambda job: cast("Any", job).submit(1, other=2)),
-    "unknown option": ("prority", lambda job: cast("Any", job).options(prority=1).submit(1)),
-    "priority out of bounds": ("priority", lambda job: job.options(priority=1001).submit(1)),
-    "run_at without a time zone": ("run_at", lambda job: job.options(run_at=datetime(2100, 1, 1)).submit(1)),
-    "run_at too far": ("run_at", lambda job: job.options(run_at=datetime(9999, 1, 1, tzinfo=UTC)).submit(1)),
-    "max_age of nothing": ("max_age", lambda job: job.options(max_age=0).submit(1)),
-    "max_tries 0": ("max_tries", lambda job: job.options(max_tries=0).submit(1)),
-    "a key of nothing": ("idempotency_key", lambda job: job.options(idempotency_key="").submit(1)),
-    "21 tags": ("tags", lambda job: job.options(tags=[str(n) for n in range(21)]).submit(1)),
-    "NUL in the owner": ("owner", lambda job: job.options(owner="\0").submit(1)),
-    "no connection at all": ("connection", lambda job: job.options(connection=object()).submit(1)),
-}
-
-
-def test_a_refused_submit_names_the_field_and_stores_nothing(echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    for case, (field, submit) in REFUSED.items():
-        with pytest.raises(InvalidJob) as caught:
-            submit(echo)
-        assert (caught.value.field, field in str(caught.value)) == (field, True), case
-    assert count(db) == 0
-
-
-SQL_REFUSED = {
-    "unknown type": ("type", "type => 'nope'"),
-    "null type": ("type", "type => null"),
-    "payload of 262,145 bytes": ("payload", "type => 'echo', payload => jsonb_build_object('v', repeat('x', 262145))"),
-    "no object": ("payload", "type => 'echo', payload => '[1]'"),
-    "null payload": ("payload", "type => 'echo', payload => null"),
-    "run_at in 99999": ("run_at", "type => 'echo', run_at => '99999-01-01Z'"),
-    "run_at infinity": ("run_at", "type => 'echo', run_at => 'infinity'"),
-    "priority": ("priority", "type => 'echo', priority => 2000"),
-    "max_tries": ("max_tries", "type => 'echo', max_tries => 0"),
-    "max_age": ("max_age", "type => 'echo', max_age => '-1 s'"),
-    "version": ("version", "type => 'echo', version => 0"),
-    "key": ("idempotency_key", "type => 'echo', idempotency_key => ''"),
-    "tags": ("tags", "type => 'echo', tags => array['a', null]"),
-}
-
-
-def test_plain_sql_meets_the_same_limits(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    app._ready()
-    for case, (field, arguments) in SQL_REFUSED.items():
-        with pytest.raises(psycopg.Error, match=f"{field}: ") as caught:
-            db.execute(f"select lanework.enqueue({arguments})".encode())
-        assert caught.value.sqlstate == ("LW301" if field == "type" else "LW300"), case
-    assert count(db) == 0
-
-
-def test_an_unknown_type_has_its_own_error(app: Lanework) -> None:
-    with pytest.raises(UnknownJobType, match="nope") as caught:
-        app.handlers["nope"]
-    assert caught.value.field == "type"
-
-
-def test_deep_json_from_plain_sql_fails_its_own_job(app: Lanework, echo: Job[[Any], Any], db: psycopg.Connection[Any]) -> None:
-    app._ready()
-    payload = '{"value": ' + "[" * 6000 + "]" * 6000 + "}"
-    deep = cast("Any", db.execute("select lanework.enqueue('echo', %s::jsonb, max_tries => 1)", (payload,)).fetchone())[0]
-    fine = [echo.submit(n) for n in range(20)]
-    drain(app)
-    assert [handle.result(timeout=10) for handle in fine] == list(range(20))
-    row = db.execute("select status::text, error from lanework.all_jobs where id = %s", (deep,)).fetchone()
-    assert row is not None
-    assert row[0] == "failed"
-    assert "cannot be read" in row[1]
-
-
-# -- arguments of declared types -------------------------------------------------------------------------------------------
 
 
 def test_models_go_in_as_json_and_come_out_as_models(app: Lanework) -> None:
