@@ -58,7 +58,9 @@ class Crowd:
         begun = time.monotonic()
         try:
             while not self.stop.is_set() and not done():
-                assert time.monotonic() - begun < bound(seconds), f"no rest after {seconds} s; {self._left()}; errors: {dict(self.errors)}"
+                assert time.monotonic() - begun < bound(seconds), (
+                    f"no rest after {seconds} s; {self._left()}; errors: {dict(self.errors)}"
+                )
                 time.sleep(0.02)
         finally:
             self.stop.set()
