@@ -9,6 +9,7 @@ import pytest
 
 from lanework._guard.processes import is_gone
 from tests.inside.house import Inside
+from tests.processes.harness import expiring
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
 
@@ -29,7 +30,7 @@ def test_promise_8_a_stored_step_never_runs_again(site: Inside, job: str) -> Non
 def test_what_an_estimate_has_paid_for_is_not_paid_for_again(site: Inside, where: str) -> None:
     """The worker dies after each step that the estimate, and then the run, has stored. Nothing starts before the approval.
     Seen red: with the estimate's steps left where they are, the run pays for `a` and `b` again."""
-    site.start(LANEWORK_FAILPOINTS="after_step=kill")
+    site.start(LANEWORK_FAILPOINTS="after_step=kill", **expiring(60))  # attempts are counted: none may end by a late beat
     handle = site.job(f"priced_{where}").submit()
     site.until(lambda: site.status(handle.id) == "awaiting_approval", "the estimate", 90)
     waits = site.client.get(handle.id)

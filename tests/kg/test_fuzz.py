@@ -77,7 +77,7 @@ def lived_in(database: str) -> Iterator[House]:
         yield house
 
 
-def _send(house: House, case: Any) -> Any:
+def _send(house: House, case: Any, role: str = "fuzz") -> Any:
     kwargs = case.as_transport_kwargs(base_url="http://testserver")
     if "json" in kwargs:
         kwargs["content"] = json.dumps(kwargs.pop("json"))  # escapes what UTF-8 cannot have
@@ -88,7 +88,7 @@ def _send(house: House, case: Any) -> Any:
     elif "data" in kwargs:
         kwargs["content"] = kwargs.pop("data")
     kwargs.pop("cookies", None)
-    kwargs["headers"] = dict(kwargs.get("headers") or {}) | {"Authorization": f"Bearer {house.tokens['fuzz']}"}
+    kwargs["headers"] = dict(kwargs.get("headers") or {}) | {"Authorization": f"Bearer {house.tokens[role]}"}
     kwargs["headers"] = {name: str(value).encode("utf-8", "replace") for name, value in kwargs["headers"].items()}
     answer = house.client.request(**kwargs, follow_redirects=False)
     statuses[answer.status_code] += 1
@@ -146,11 +146,11 @@ def test_no_request_is_answered_with_500(lived_in: House, part: int) -> None:
     _check(lived_in, operations[part::PARTS], 4)
 
 
-@pytest.mark.parametrize("format", FORMS)
-def test_each_form_of_an_export_is_what_the_document_says(lived_in: House, format: str) -> None:
+def test_each_form_of_an_export_is_what_the_document_says(house: House) -> None:
     (operation,) = (one for one in _operations() if one.path == "/graph/export")
-    case = operation.Case(query={"format": format})
-    case.validate_response(_send(lived_in, case), checks=CHECKS)
+    for format in FORMS:
+        case = operation.Case(query={"format": format})
+        case.validate_response(_send(house, case, "read_only"), checks=CHECKS)
 
 
 @pytest.mark.chaos

@@ -14,7 +14,7 @@ from tests.sql.engine import Engine
 from tests.sql.proof import complaints, wipe
 
 CHAOS = os.environ.get("LANEWORK_CHAOS") == "1"
-pytestmark = [pytest.mark.chaos] if CHAOS else []
+pytestmark = [pytest.mark.chaos, pytest.mark.timeout(1800)] if CHAOS else []
 SEEDS = range(1000, 1020) if CHAOS else range(1000, 1001)
 JOBS = 1500 if CHAOS else 150
 
