@@ -13,7 +13,7 @@ Record = Mapping[str, Any]
 #: Characters of a sentence that are shown around a quote: three to four lines. `-o json` has all.
 _ROOM = 260
 #: Also before an item of a list, a heading, and a row of a table.
-_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#>|]|\d+[.)]) |[^\n]* \| )")
+_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:(?:[-*+#>]|\d+[.)]) |\|)|[^\n]* \| )")
 
 
 def columns() -> int:
