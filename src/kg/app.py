@@ -37,6 +37,7 @@ from kg.composition import Composition
 from kg.config import KgSettings
 from kg.documents.documents import Documents
 from kg.documents.sniffing import sniff
+from kg.errors import TooLarge
 from kg.graph.questions import Walk
 from kg.graph.ranking import walked
 from kg.graph.reader import Reader
@@ -132,7 +133,8 @@ def make_api(
     # as they are: to include a router builds each of its routes a second time
     api.router.routes.extend([*engine.routes, *routes.router.routes, *submitting.router.routes])
     api.add_middleware(Replays, answers=Answers(work), door=door, creates=_creating(api))
-    install(api, body_limit=settings.body_limit, larger={"/ingest": settings.document_limit + ENVELOPE}, keys=True)
+    larger, codes = {"/ingest": settings.document_limit + ENVELOPE}, {"/ingest": TooLarge.code}
+    install(api, body_limit=settings.body_limit, larger=larger, codes=codes, keys=True)
     if settings.cors:
         api.add_middleware(
             CORSMiddleware, allow_origins=[one.strip() for one in settings.cors.split(",")], allow_methods=["*"],

@@ -24,6 +24,12 @@ def graph(_fleet: Callable[[int], Databases]) -> Iterator[tuple[Served, Writer]]
             fill(writer)
             writer.leaflet("leaflets", "coast.txt", "shelf", "A lighthouse keeper trims the lamp.")
             writer.concept("loud", "red\x1b[31m\u202ealarm", "bell\x07")
+            writer.document(
+                "noise", "bells.txt", "A bell is near a siren.\n\n# Prices\n- bell: cheap\n- siren: dear\n\nwhat | price\nbell | 3"
+            )
+            for label in ("bell", "siren"):
+                writer.concept("noise", label, document="bells.txt")
+            writer.relate("bell", "RELATED_TO", "siren", 0.25, tier="weak", document="bells.txt", direction="both")
             yield served, writer
 
 
@@ -121,6 +127,27 @@ def test_show(cli: Cli, graph: Any) -> None:
     assert (code, out) == (5, "") and err.startswith("KG-262: nothing like 'zebra crossing' is in the graph")
     assert cli("show", "٣")[0] == 5  # a digit, and no id
     assert cli("show", "999999") == (5, "", "KG-261: there is no concept 999999\n")
+
+
+def test_what_holds_both_ways_points_nowhere(cli: Cli, graph: Any) -> None:
+    # Red while the arrow was that of the row in the database.
+    one, other = (str(graph[1].ids[name]) for name in ("bell", "siren"))
+    assert "  ── RELATED_TO ── siren  (0.25, weak, " in cli("show", one)[1]
+    assert "  ── RELATED_TO ── bell  (0.25, weak, " in cli("show", other)[1]
+    assert "  ── RELATED_TO ── bell (weak)" in cli("path", other, one)[1]
+    assert "siren – RELATED_TO" in cli("related", other)[1]
+
+
+def test_lists_and_tables_of_a_passage_keep_their_lines(cli: Cli) -> None:
+    lines = cli("search", "--passages", "bell", "price", "--ontology", "noise", "--mode", "text")[1].splitlines()
+    assert {"  # Prices", "  - bell: cheap", "  - siren: dear", "  what | price", "  bell | 3"} <= set(lines)
+
+
+def test_unknown_words_are_told_with_the_usage_of_the_command(cli: Cli, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli("path", "a", "b", "--k", "1")
+    err = capsys.readouterr().err
+    assert ended.value.code == 2 and err.startswith("usage: kg path ") and "kg path: error: unrecognized arguments: --k 1" in err
 
 
 def test_export(cli: Cli, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -81,13 +82,47 @@ def test_bad_files_fail_alone_and_stop_nobody(cli: Cli, served: Served, tmp_path
     assert len(jobs) == len(BAD)
 
 
+def test_odd_names_and_what_is_known_by_another_name(cli: Cli, tmp_path: Path) -> None:
+    # Red while a key with a line break was refused, and nobody said which document a copy is.
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / "a\x1b[31m\nb.txt").write_text("Odd Names.")
+    code, out, err = cli("ingest", str(folder), "--ontology", "odd", "--wait")
+    assert (code, err) == (0, "") and out.startswith("completed   a\ufffd[31m\ufffdb.txt")
+    (tmp_path / "copy.txt").write_text("Odd Names.")
+    code, out, err = cli("ingest", "copy.txt", "--ontology", "odd", "-o", "ids")
+    assert (code, err) == (0, f"known already\n  copy.txt has the content of a\ufffd[31m\ufffdb.txt (document {out.strip()})\n")
+    for n in range(6):
+        (tmp_path / f"copy{n}.txt").write_text("Odd Names.")
+    code, _, err = cli("ingest", *(f"copy{n}.txt" for n in range(6)), "--ontology", "odd", "--wait")
+    first, *told, last = err.splitlines()
+    assert (code, first, len(told)) == (0, "6 of 6 documents known already", 5)
+    assert last == "  and 1 more have that of a document with another name"
+    assert cli("ingest", str(folder), "--ontology", "odd")[2] == "known already\n"
+    with open(os.fsencode(tmp_path) + b"/caf\xe9.txt", "w") as file:  # noqa: PTH123 - a name that is no UTF-8
+        file.write("Coffee Houses.")
+    assert cli("ingest", str(tmp_path), "--ontology", "odd", "-o", "json")[1].count('"name": "caf\ufffd.txt"') == 1
+
+
+def test_an_estimate_names_a_file_once(cli: Cli, tmp_path: Path) -> None:
+    for name in ("empty.txt", "void.txt"):
+        (tmp_path / name).write_bytes(b"")
+    assert cli("ingest", "empty.txt", "--estimate") == (2, "", "KG-211: 'empty.txt' is empty\n")
+    assert cli("ingest", "empty.txt", "void.txt", "--estimate")[2].count("empty.txt") == 1
+    assert cli("ingest", "ftp://example.org/a") == (
+        2,
+        "",
+        "LW-100: of addresses http and https are fetched, not 'ftp://example.org/a'\n",
+    )
+
+
 def test_a_gigabyte_is_refused_before_it_is_sent(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (tmp_path / "line.txt").open("wb") as file:
         file.truncate(1 << 30)
     read = Path.read_bytes
     monkeypatch.setattr(Path, "read_bytes", lambda self: pytest.fail("all was read") if self.name == "line.txt" else read(self))
     code, out, err = cli("ingest", "line.txt", "--ontology", "large")
-    assert (code, out, err) == (1, "", f"KG-121: line.txt: the body is larger than {LIMIT + 65_536:,} bytes\n")
+    assert (code, out, err) == (2, "", f"KG-212: line.txt: the body is larger than {LIMIT + 65_536:,} bytes\n")
     assert cli("docs", "list", "--ontology", "large", "-o", "ids")[1] == ""
 
 

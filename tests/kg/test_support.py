@@ -16,6 +16,8 @@ from kg.graph.grounding import Axis
         ("# Title\n\nA paragraph\nof two lines\n\nNext", "two", "A paragraph of two lines"),
         ("Ends at e.g. this. No", "this", "this."),
         ("only", "only", "only"),
+        # Red while all rows of a table of a DOCX or a web page were one sentence.
+        ("who | due\nLetter | Ann | 24 May\nQuote | Bob | 31 May\n\nNext", "Ann", "Letter | Ann | 24 May"),
     ],
 )
 def test_sentences(text: str, quote: str, expected: str) -> None:

@@ -12,7 +12,8 @@ from lanework.cli.text import clip, is_terminal, paint, safe, width
 Record = Mapping[str, Any]
 #: Characters of a sentence that are shown around a quote: three to four lines. `-o json` has all.
 _ROOM = 260
-_PARAGRAPH = re.compile(r"\n\s*\n")
+#: Also before an item of a list, a heading, and a row of a table.
+_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:(?:[-*+#>]|\d+[.)]) |\|)|[^\n]* \| )")
 
 
 def columns() -> int:
@@ -74,6 +75,13 @@ def _whole_words(text: str, first: int, last: int) -> str:
     if last < len(text):
         last = max(text.rfind(" ", first, last + 1), first + 1)
     return f"{'… ' if first else ''}{text[first:last].strip()}{' …' if last < len(text) else ''}"
+
+
+def arrow(type: str, *, outward: bool, direction: str) -> str:
+    """A relation, as it is read from here to the other; one that holds both ways points nowhere."""
+    if direction == "both":
+        return f"── {type} ──"
+    return f"── {type} ─▶" if outward else f"◀─ {type} ──"
 
 
 def place(evidence: Record) -> str:

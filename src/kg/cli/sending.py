@@ -61,10 +61,16 @@ class Sending:
             raise
         except (KgError, ConfigError) as error:
             if len(self.things) == 1:
-                raise type(error)(f"{thing.name}: {error}") from None
+                raise type(error)(_about(thing, error)) from None
             self.code = 1
-            self.bars.say(redact(f"{thing.name}: {error}"))
+            self.bars.say(redact(_about(thing, error)))
             return None
 
     def _draw(self, row: str) -> None:
         self.bars.draw([row] if row else [])
+
+
+def _about(thing: Thing, error: Exception) -> str:
+    """Many errors begin with the name themselves."""
+    told = str(error)
+    return told if told.startswith(repr(thing.name)) else f"{thing.name}: {told}"

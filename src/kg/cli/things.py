@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,12 +13,13 @@ from typing import Any
 
 from kg.cli.remote import ask
 from kg.documents.parsers import suffixes
-from kg.documents.walking import spelled, walk
+from kg.documents.walking import called, spelled, walk
 from kg.errors import TooMany
 from lanework.cli.text import safe
 from lanework.errors import ConfigError
 
 _ADDRESSES = ("http://", "https://")
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 _UPLOAD_S = 300.0
 
 
@@ -70,6 +72,8 @@ def _of(word: str) -> Iterator[Thing]:
         yield Thing("stdin", data=sys.stdin.buffer.read())
     elif word.lower().startswith(_ADDRESSES):
         yield Thing(word, url=word)
+    elif _ADDRESS.match(word) and not Path(word).exists():
+        raise ConfigError(f"of addresses http and https are fetched, not {word!r}")
     else:
         yield from _files(Path(word))
 
@@ -79,7 +83,7 @@ def _files(path: Path) -> Iterator[Thing]:
     if not path.exists():
         raise ConfigError(f"there is no file or folder {spelled(path)!r}")
     if not path.is_dir():
-        yield Thing(spelled(Path(path.name)), path.resolve())
+        yield Thing(called(path), path.resolve())
         return
     for one in walk(path, remark=lambda words: print(f"kg: {safe(words)}", file=sys.stderr)):
-        yield Thing(spelled(Path(one.name)), one.resolve())
+        yield Thing(called(one), one.resolve())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from kg.documents import parsers
 from kg.documents.names import suffix_of
 
 #: Not hidden by a dot, and nobody's documents.
+#: What drives a terminal, or turns the letters after it around; a file's name may have them.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _SKIPPED = frozenset({"CVS", "_darcs", "node_modules", "__pycache__"})
 
 
@@ -37,8 +40,14 @@ def walk(folder: Path, *, remark: Callable[[str], None] = lambda _: None) -> Ite
 
 
 def spelled(path: Path) -> str:
-    r"""A path as text that can be written and sent anywhere: bytes that are not UTF-8 as `\xe9`."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    r"""A path as text that can be written and sent anywhere: bytes that are not UTF-8 as `\xe9`, and so are control characters."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def called(path: Path) -> str:
+    """The last part of a path as a name to show: in the place of what cannot be shown stands a mark, and never a backslash."""
+    return _CONTROL.sub("\ufffd", os.fsencode(path.name).decode("utf-8", "replace"))
 
 
 def _real(path: Path, root: Path) -> Path:

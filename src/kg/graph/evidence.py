@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: An end of a sentence, and the ends of paragraphs, list items and rows of a table.
-_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*\n\s*|\n(?=[-*#|])")
+_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\s*\n\s*\n\s*|\n(?=[-*#|]|[^\n]* \| )")
 LONGEST = 500
 
 

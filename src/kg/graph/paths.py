@@ -21,6 +21,7 @@ from kg.graph.evidence import Evidence, evidence
 from kg.graph.fan import fan_out
 from kg.graph.neighbourhood import Edge, Wanted, batches
 from kg.graph.sight import Run
+from kg.parts import Direction
 
 MOST_PATHS, MOST_HOPS = 20, 6
 PER_CONCEPT = 40
@@ -42,13 +43,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A relation on a path; `forward`: it leads from the stop before to the stop after."""
+    """A relation on a path; `forward`: it leads from the stop before to the one after; `direction`: `both` if it leads back too."""
 
     relation_id: int
     type: str
     tier: str
     confidence: float
     forward: bool
+    direction: Direction
     evidence: Evidence | None
 
 
@@ -264,7 +266,7 @@ async def _told(run: Run, map: Map, found: Sequence[tuple[int, ...]]) -> list[Pa
     for path in found:
         if all(id in stops for id in path):  # one may have gone meanwhile
             steps = [
-                PathStep(edge.id, edge.type, edge.tier, edge.confidence, edge.from_id == one, quotes.get(edge.id))
+                PathStep(edge.id, edge.type, edge.tier, edge.confidence, edge.from_id == one, edge.direction, quotes.get(edge.id))
                 for one, edge in zip(path, map.along(path), strict=False)
             ]
             told.append(Path([stops[id] for id in path], steps, map.confidence(path)))

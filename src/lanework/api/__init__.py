@@ -68,11 +68,15 @@ def make_router(app: Lanework, *, gate: Gate, topics: Sequence[str] = ()) -> API
     return routes.router
 
 
-def install(api: FastAPI, *, body_limit: int = BODY_LIMIT, larger: Mapping[str, int] | None = None, keys: bool = False) -> None:
-    """Call it after the routers were included. `larger`: paths with a body limit of their own. `keys`: the application answers an
+def install(
+    api: FastAPI, *, body_limit: int = BODY_LIMIT, larger: Mapping[str, int] | None = None,
+    codes: Mapping[str, str] | None = None, keys: bool = False,
+) -> None:  # fmt: skip
+    """Call it after the routers were included. `larger`: paths with a body limit of their own; `codes`: what is too large there has
+    this code. `keys`: the application answers an
     Idempotency-Key of every POST that creates; the document says so. (That of a job is stored with the job, always.)"""
     problems.install(api)
     document.install(api, keys=keys)
     check_policies(api)
     api.add_middleware(JsonBodies)
-    api.add_middleware(BodyLimit, limit=body_limit, larger=larger)
+    api.add_middleware(BodyLimit, limit=body_limit, larger=larger, codes=codes)

@@ -30,10 +30,12 @@ class JsonBodies:
 
 class BodyLimit:
     """Refuses bodies that are too large, by their length where it is told and by counting where it is not. `larger`: paths
-    with a limit of their own."""
+    with a limit of their own; `codes`: what an application calls the error on a path."""
 
-    def __init__(self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None) -> None:
-        self.app, self.limit, self.larger = app, limit, larger or {}
+    def __init__(
+        self, app: ASGIApp, limit: int, larger: Mapping[str, int] | None = None, codes: Mapping[str, str] | None = None
+    ) -> None:
+        self.app, self.limit, self.larger, self.codes = app, limit, larger or {}, codes or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,7 +58,8 @@ class BodyLimit:
             await self._refuse(scope, receive, send, limit)
 
     async def _refuse(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
-        answer = problem(413, f"the body is larger than {limit:,} bytes", headers={"Connection": "close"})
+        code = self.codes.get(scope["path"], "")
+        answer = problem(413, f"the body is larger than {limit:,} bytes", code=code, headers={"Connection": "close"})
         await answer(scope, receive, send)
 
 

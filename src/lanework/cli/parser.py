@@ -146,6 +146,10 @@ class LazyParser(argparse.ArgumentParser):
                 return argparse.Namespace(run=command.run, words=list(args)), []
             command.configure(self)
             self.set_defaults(run=command.run)
+            found, unknown = super().parse_known_args(args, namespace)
+            if unknown:  # said here, with this command's usage beside it
+                self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            return found, []
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:

@@ -7,13 +7,17 @@ from typing import Any
 
 from kg.cli.bars import Bars
 from kg.cli.documents import COLUMNS, Record
-from kg.cli.sending import Sending
+from kg.cli.evidence import wrapped
+from kg.cli.sending import Sending, Sent
 from kg.cli.things import things
 from kg.cli.waiting import Waiting
 from lanework._words import count
 from lanework.cli.output import add_output, show, write
 from lanework.cli.text import safe
 from lanework.errors import ConfigError
+
+#: Documents that are known by another name: so many are told one by one.
+_NAMED = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
         return sending.code
     if options.wait:
         return _take_and_wait(options.output, sending)
-    taken = [answer for _, answer in sending.in_order()]
+    taken = sending.in_order()
     _known(taken, sending.bars)
     show(options.output, _documents(taken), COLUMNS, id_of=lambda it: it["id"])
     return sending.code
@@ -51,9 +55,9 @@ def _take_and_wait(form: str, sending: Sending) -> int:
     """The bars of those that are there move while others are still sent."""
     waiting = Waiting(len(sending.things), sending.bars)
     taken = []
-    for _, answer in sending.all(waiting.look):
+    for thing, answer in sending.all(waiting.look):
         waiting.add(answer["document"])
-        taken.append(answer)
+        taken.append((thing, answer))
     _known(taken, sending.bars)
     code = waiting.until_all()
     if form != "table":
@@ -61,15 +65,21 @@ def _take_and_wait(form: str, sending: Sending) -> int:
     return code or sending.code
 
 
-def _documents(taken: list[dict[str, Any]]) -> list[Record]:
+def _documents(taken: list[Sent]) -> list[Record]:
     """Each once, though two files may be one document."""
-    return list({one["document"]["id"]: one["document"] for one in taken}.values())
+    return list({one["document"]["id"]: one["document"] for _, one in taken}.values())
 
 
-def _known(taken: list[dict[str, Any]], bars: Bars) -> None:
-    known = sum(one["existing"] for one in taken)
+def _known(taken: list[Sent], bars: Bars) -> None:
+    """How many, and of the first few that are known by another name, which."""
+    known = [(thing, one["document"]) for thing, one in taken if one["existing"]]
+    others = [(thing.name, one) for thing, one in known if thing.url is None and thing.name != one["name"]]
     if known:
-        bars.say("known already" if len(taken) == 1 else f"{known:,} of {count(len(taken), 'document')} known already")
+        bars.say("known already" if len(taken) == 1 else f"{len(known):,} of {count(len(taken), 'document')} known already")
+    for name, one in others[:_NAMED]:
+        bars.say(safe(f"  {name} has the content of {one['name']} (document {one['id']})"))
+    if len(others) > _NAMED:
+        bars.say(f"  and {len(others) - _NAMED:,} more have that of a document with another name")
 
 
 def _fields(options: argparse.Namespace) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def _tell(form: str, estimates: list[dict[str, Any]]) -> None:
     for one in estimates:
         write(f"{safe(one['name'])}: {_cost(one)}, {count(one['items'], 'chunk')}, {one['tokens']:,} tokens{_time(one)}")
         for warning in one["warnings"]:
-            write(f"  note: {safe(warning)}")
+            write(*wrapped(f"note: {warning}", "  "))
     if len(estimates) > 1:
         write(f"together: {_cost({key: sum(one[key] for one in estimates) for key in ('low', 'high')})}")
 

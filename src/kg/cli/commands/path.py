@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from kg.cli.concepts import add_ontology, named_by, tell_taken
-from kg.cli.evidence import quoted
+from kg.cli.evidence import arrow, quoted
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, say, show, write
 from lanework.cli.text import paint, safe
@@ -53,7 +53,7 @@ def _path(path: Any) -> list[str]:
     steps = "1 step" if len(path["steps"]) == 1 else f"{len(path['steps'])} steps"
     lines = [paint(safe(path["stops"][0]["label"]), "bold") + f"  ({steps}, confidence {path['confidence']:.2f})"]
     for step, stop in zip(path["steps"], path["stops"][1:], strict=True):
-        arrow = f"── {step['type']} ─▶" if step["forward"] else f"◀─ {step['type']} ──"
+        leads = arrow(step["type"], outward=step["forward"], direction=step["direction"])
         weak = "" if step["tier"] == "precise" else f" ({step['tier']})"
-        lines += [f"  {arrow} {paint(safe(stop['label']), 'bold')}{weak}", *quoted(step["evidence"], "       ")]
+        lines += [f"  {leads} {paint(safe(stop['label']), 'bold')}{weak}", *quoted(step["evidence"], "       ")]
     return lines

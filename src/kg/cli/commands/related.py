@@ -55,5 +55,5 @@ def _by(node: Any, edges: list[Any], known: dict[int, Any]) -> str:
     for edge in edges:
         for here, other, arrow in ((edge["to_id"], edge["from_id"], "→"), (edge["from_id"], edge["to_id"], "←")):
             if here == node["id"] and known[other]["hops"] < node["hops"]:
-                return f"{known[other]['label']} {arrow} {edge['type']}"
+                return f"{known[other]['label']} {'–' if edge['direction'] == 'both' else arrow} {edge['type']}"
     return ""

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from kg.cli.concepts import add_concept, concept_id
-from kg.cli.evidence import number, quoted, wrapped
+from kg.cli.evidence import arrow, number, quoted, wrapped
 from kg.cli.remote import ask
 from lanework.cli.output import Column, add_output, show, write
 from lanework.cli.text import paint, safe
@@ -51,9 +51,9 @@ def _page(found: Any) -> list[str]:
 
 
 def _relation(one: Any) -> list[str]:
-    arrow = f"── {one['type']} ─▶" if one["outward"] else f"◀─ {one['type']} ──"
+    leads = arrow(one["type"], outward=one["outward"], direction=one["direction"])
     sure = f"{one['confidence']:.2f}" + ("" if one["tier"] == "precise" else f", {one['tier']}")
     return [
-        f"  {arrow} {paint(safe(one['other_label']), 'bold')}  ({sure}, id {one['other_id']})",
+        f"  {leads} {paint(safe(one['other_label']), 'bold')}  ({sure}, id {one['other_id']})",
         *quoted(one["evidence"], "       "),
     ]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from kg.cli.documents import COLUMNS, Record, chunks, size, state, warnings
-from kg.cli.evidence import wrapped
+from kg.cli.evidence import columns, wrapped
 from kg.cli.remote import ask
 from lanework.cli.options import positive
 from lanework.cli.output import add_output, show, write
-from lanework.cli.text import safe
+from lanework.cli.text import clip, safe
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,8 +47,8 @@ def _told(name: str, words: str) -> list[str]:
 
 def _page(document: Record, errors: list[Record]) -> list[str]:
     facts = [
-        ("name", document["name"]), ("title", document["title"]), ("ontology", document["ontology"]), ("graph", _graph(document)),
-        ("status", state(document)),
+        ("name", document["name"]), ("title", clip(document["title"], columns() - 13)), ("ontology", document["ontology"]),
+        ("graph", _graph(document)), ("status", state(document)),
         ("chunks", chunks(document)), ("version", document["version"]),
         ("type", document["media_type"]), ("size", size(document["size"])), ("characters", document["characters"]),
         ("key", document["key"]), ("owner", document["owner"]), ("job", document["job_id"]), ("since", document["created_at"][:19]),
