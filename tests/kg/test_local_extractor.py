@@ -480,6 +480,7 @@ def test_numbering_units_and_numbers_of_other_things_are_no_concepts() -> None:
     assert not {"1", "1.", "1.1", "kW", "kW.", "mL", "3821", "Quotations"} & set(found)
     assert "quotations" in found
     assert all(one.type == "quantity" for label, one in found.items() if "7,400" in label)
+    assert "1.1" not in prose("1.1 Northgate may engage builders.")
     assert "4.2" in prose("It grew to\n4.2 million.\n")
 
 
