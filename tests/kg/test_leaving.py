@@ -162,7 +162,7 @@ def test_a_document_that_goes_is_no_evidence_from_the_first_moment_and_hides_non
         assert await _quoted(conn, here, "Taito") == (left[:1], left[:1])
         (concept,) = await (await conn.execute("select id from kg.concepts where label = 'Geneva'")).fetchall()
         passages = await (
-            await conn.execute(query("concept_passages"), {"ids": [*concept], "most": 1, "ontologies": None})
+            await conn.execute(query("concept_passages"), {"ids": [*concept], "most": 1, "look": 4, "ontologies": None})
         ).fetchall()
         assert len(passages) == 1
         rows = await (await conn.execute("select source_id from kg.passages order by 1")).fetchall()

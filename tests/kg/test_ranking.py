@@ -7,7 +7,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kg.graph.ranking import best, fused, walked
+from kg.graph.links import ABOUT, BEGINS, Links, rarity
+from kg.graph.ranking import best, by_place, fused, walked
 
 
 def test_what_two_rankings_agree_on_comes_first() -> None:
@@ -26,6 +27,40 @@ def test_a_walk_reaches_what_two_hops_lead_to() -> None:
 def test_a_heavier_edge_takes_more_of_the_walk() -> None:
     ranks = walked({("a", "b"): 3.0, ("a", "c"): 1.0}, {"a": 1.0})
     assert math.isclose(ranks["b"], 3 * ranks["c"])
+
+
+def test_an_edge_may_weigh_otherwise_backwards() -> None:
+    edges = {("found", "bridge"): 1.0, ("about", "bridge"): 1.0, ("beside", "bridge"): 1.0}
+    ranks = walked(edges, {"found": 1.0}, {("about", "bridge"): 5.0})
+    assert math.isclose(ranks["about"], 5 * ranks["beside"])
+
+
+def test_by_place_what_is_far_ahead_is_not_all() -> None:
+    assert by_place({"a": 0.01, "b": 100.0, "c": 0.001}, 2.0) == {"b": 1.0, "a": 1 / 1.5, "c": 0.5}
+    assert list(by_place({"x": 1.0, "y": 1.0}, 5.0)) == ["x", "y"]
+
+
+def test_what_is_named_here_alone_leads_nowhere() -> None:
+    links = Links(named=[7])
+    links.mention(1, 5, 2, 2, 0)  # twice in the world, both here
+    links.mention(1, 6, 1, 3, 40)
+    links.mention(1, 7, 1, 1, 60)  # the question names it
+    links.mention(1, 8, 1, 1, 80)
+    links.mention(1, 9, 1, 1, 90)
+    links.relate(5, 6, "precise", 0.8)  # what is here, too
+    links.relate(8, 10, "weak", 0.5)  # what is elsewhere
+    edges, _ = links.edges()
+    assert {concept for (kind, _), (_, concept) in edges if kind == "passage"} == {6, 7, 8}
+
+
+def test_a_passage_is_about_what_it_begins_with() -> None:
+    links = Links(named=[])
+    links.mention(1, 5, 1, 9, BEGINS)
+    links.mention(2, 5, 1, 9, BEGINS + 1)
+    links.mention(1, 5, 3, 9, 100)  # what is known stays
+    edges, back = links.edges()
+    assert len(set(edges.values())) == 1
+    assert back == {(("passage", 1), ("concept", 5)): ABOUT * rarity(9)}
 
 
 def test_no_seeds_no_ranks_and_a_lone_seed_keeps_all() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from kg.adapters.retriever import KgRetriever, Server
 from kg.errors import InvalidQuery, NotAuthenticated, OntologyNotFound, ServerAway
-from kg.graph.questions import Place
+from kg.graph.links import Edges, Place
 from tests.kg.graph import Writer, fill
 from tests.kg.served import Served, serve
 from tests.servers import Databases
@@ -23,11 +23,12 @@ ISLAND = (
 ISLAND += "\n\n" + "\n\n".join(f"Loaf {n} belongs to breakfast." for n in range(12))
 
 
-def walk(edges: Mapping[tuple[Place, Place], float], seeds: Mapping[Place, float]) -> dict[Place, float]:
+def walk(edges: Edges, seeds: Mapping[Place, float], back: Edges) -> dict[Place, float]:
     """Personalised PageRank, written to be read."""
     near: dict[Place, dict[Place, float]] = {}
     for (one, two), weight in edges.items():
-        near.setdefault(one, {})[two] = near.setdefault(two, {})[one] = weight
+        near.setdefault(one, {})[two] = weight
+        near.setdefault(two, {})[one] = back.get((one, two), weight)
     total = sum(seeds.values())
     start = {place: weight / total for place, weight in seeds.items()}
     rank = dict(start)

@@ -12,6 +12,8 @@ from kg.parts import Vector
 EF_SEARCH = 100
 #: Passages that are looked at for the words of a question.
 CANDIDATES = 2000
+#: Places of a concept that are looked at for each passage that is wanted of it.
+PLACES = 4
 Ontologies = Sequence[int] | None
 
 
@@ -167,13 +169,14 @@ def named_concepts(forms: Sequence[str], ontologies: Ontologies, limit: int) -> 
 
 
 def passage_concepts(ids: Sequence[int], limit: int) -> Verb[list[Row]]:
-    """(passage, concept, how often it is named there, how often anywhere)."""
+    """(passage, concept, how often it is named there, how often anywhere, after how many characters first)."""
     return verb("passage_concepts", rows, ids=list(ids), limit=limit)
 
 
 def concept_passages(ids: Sequence[int], most: int, ontologies: Ontologies) -> Verb[list[Row]]:
-    """(concept, passage, how often it is named there, how often anywhere), from the first `most` places of each concept."""
-    return verb("concept_passages", rows, ids=list(ids), most=most, ontologies=_ids(ontologies))
+    """(concept, passage, how often it is named there, how often anywhere, after how many characters first). Of the passages that
+    name a concept first, `most`: those in which it stands nearest to the beginning."""
+    return verb("concept_passages", rows, ids=list(ids), most=most, look=PLACES * most, ontologies=_ids(ontologies))
 
 
 def get_passages(ids: Sequence[int]) -> Verb[list[Row]]:

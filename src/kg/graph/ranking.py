@@ -48,10 +48,22 @@ def best(scores: Mapping[K, float], limit: int | None = None) -> list[K]:
     return sorted(scores, key=lambda one: -scores[one])[:limit]
 
 
+def by_place(scores: Mapping[K, float], half: float) -> dict[K, float]:
+    """1 for the best, a half for the one that comes `half` places later: for scores of which the first are many times the others.
+    What scores alike stays in the order in which it was given."""
+    return {one: 1 / (1 + place / half) for place, one in enumerate(best(scores))}
+
+
 def walked(
-    edges: Mapping[tuple[K, K], float], seeds: Mapping[K, float], *, goes_on: float = GOES_ON, rounds: int = 20
+    edges: Mapping[tuple[K, K], float],
+    seeds: Mapping[K, float],
+    back: Mapping[tuple[K, K], float] | None = None,
+    *,
+    goes_on: float = GOES_ON,
+    rounds: int = 20,
 ) -> dict[K, float]:
-    """Personalised PageRank over undirected weighted edges: how often a walk that starts at the seeds is at each node."""
+    """Personalised PageRank over weighted edges: how often a walk that starts at the seeds is at each node. An edge goes both ways;
+    `back` has those that weigh otherwise from their second end."""
     nodes = {one: number for number, one in enumerate(dict.fromkeys([*(end for edge in edges for end in edge), *seeds]))}
     start = np.zeros(len(nodes))
     for one, weight in seeds.items():
@@ -60,7 +72,8 @@ def walked(
         return {}
     start /= start.sum()
     ends = np.array([(nodes[one], nodes[other]) for one, other in edges], dtype=np.int64).reshape(-1, 2)
-    weights = np.tile(np.fromiter(edges.values(), dtype=np.float64, count=len(edges)), 2)
+    ways = [*edges.values(), *((back or {}).get(edge, weight) for edge, weight in edges.items())]
+    weights = np.array(ways, dtype=np.float64)
     source, target = np.concatenate([ends[:, 0], ends[:, 1]]), np.concatenate([ends[:, 1], ends[:, 0]])
     leaving = np.bincount(source, weights, len(nodes))
     share = weights / leaving[source]

@@ -1,5 +1,5 @@
-"""`area under the curve (AUC)`: how far to the left a name goes, its acronym says. `Northgate Services Ltd, a company ("Northgate")`:
-how it is called from here on."""
+"""`area under the curve (AUC)`: how far to the left a name goes, its acronym says. `Northgate Data Ltd, a firm ("Northgate")`: how
+it is called from here on."""
 
 from __future__ import annotations
 

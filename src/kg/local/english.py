@@ -40,9 +40,10 @@ def load() -> Language:
 
 
 def _paragraphs(doc: Doc) -> Doc:
-    """No sentence goes over an empty line: a heading has no full stop. None begins after a mere word, inside of a name."""
+    """No sentence goes over an empty line: a heading has no full stop. None begins after a mere word, inside of a name; and a
+    mark that was taken away begins none."""
     for token in doc[:-1]:
-        if token.is_space and token.text.count("\n") > 1:
+        if token.is_space and (token.i == 0 or token.text.count("\n") > 1):
             doc[token.i + 1].is_sent_start = True
         elif token.is_alpha:
             doc[token.i + 1].is_sent_start = False

@@ -67,7 +67,7 @@ def read(model: Language, part: str, start: int) -> Reading:
         small = {token.text for token in doc if token.is_lower}
         short = defined(doc, mentions)
         seen = [
-            _seen(doc, mention, places, start, small, short.get(number, ""))
+            _seen(doc, mention, places, start, small=small, short=short.get(number, ""))
             for number, mention in enumerate(mentions)
             if mention.type != PRONOUN
         ]
@@ -109,7 +109,7 @@ def _renumbered(found: Iterable[Related], number: list[int | None]) -> list[Rela
 
 
 def _seen(
-    doc: Doc, mention: Mention, places: list[int], start: int, small: AbstractSet[str] = frozenset(), short: str = ""
+    doc: Doc, mention: Mention, places: list[int], start: int, *, small: AbstractSet[str] = frozenset(), short: str = ""
 ) -> Seen:  # fmt: skip
     """`small`: the words that the text has in small letters; `short`: how it is called from here on."""
     span = doc[mention.first : mention.last]
