@@ -41,7 +41,6 @@ class GuardLink(Service):
         self._process: subprocess.Popen[bytes] | None = None
         self._watch: asyncio.Task[None] | None = None
         self._unsent = b""
-        self._soon: asyncio.Handle | None = None
         self._last_beat = time.monotonic()
         self._fenced = False
         self.worker_id = 0
@@ -66,13 +65,13 @@ class GuardLink(Service):
     def open_claim(self) -> int:
         self.told += 1
         self.open.add(self.told)
-        self._send_soon(b"o %d\n" % self.told)
+        self._send(b"o %d\n" % self.told)
         return self.told
 
     def close_claim(self, no: int) -> None:
         if no in self.open:
             self.open.discard(no)
-            self._send_soon(b"c %d\n" % no)
+            self._send(b"c %d\n" % no)
 
     def child_started(self, pid: int) -> None:
         self.children.add(pid)
@@ -182,25 +181,11 @@ class GuardLink(Service):
             self._fenced = fenced
             self._on_fence(fenced)
 
-    def _send_soon(self, message: bytes) -> None:
-        """When this turn of the loop has sent its calls: on a small machine a guard that wakes up is in the way of the server. It
-        may hear of a claim after the database does, but in the order of their numbers: a beat does not judge those that come
-        after the last one it was told of."""
-        if self._sock is None:
-            return
-        self._unsent += message
-        if self._soon is None:
-            self._soon = asyncio.get_running_loop().call_soon(self._flush)
-
-    def _flush(self) -> None:
-        self._soon = None
-        self._send(b"")
-
     def _send(self, message: bytes) -> None:
         """Never blocks: the guard reads all the time; if it does not, its words wait here."""
-        data = self._unsent + message
-        if self._sock is None or not data:
+        if self._sock is None:
             return
+        data = self._unsent + message
         try:
             sent = self._sock.send(data)
         except (BlockingIOError, InterruptedError):

@@ -205,11 +205,11 @@ class Lane(Service):
     def _begin(self, rows: list[Claimed], claim: str, no: int) -> None:
         self._told += len(rows)  # the claim has counted them
         self._unsettled[no] = len(rows)
+        self.host.told()
         self.used += len(rows)
         self.used_by_type.update([row.type_id for row in rows])
         self.limits.claimed(rows)
         self._starts.begin(rows, claim, no)
-        self.host.told()
 
     # -- ending --------------------------------------------------------------------------------------------------------
 
