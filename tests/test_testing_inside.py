@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from lanework import ClaimLost, ConfigError, Context, ItemError, Lanework, Partial, Retryable, Snooze, Wait
@@ -227,3 +228,26 @@ def test_the_pytest_plugin(tmp_path: Path) -> None:
     told = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, str(tmp_path)]
     ran = subprocess.run(told, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=170)
     assert ran.returncode == 0 and "2 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_drain_does_not_leave_a_parent_that_is_about_to_be_woken(app: Lanework, database: str) -> None:
+    """Its last child ended while it was being parked; the sweep, or its worker's second look, finds it."""
+    asked: list[int] = []
+
+    @app.job("page", lane="pages")
+    async def page(ctx: Context) -> None: ...
+
+    @app.job("book", lane="books")
+    def book(ctx: Context) -> int:
+        if not asked:
+            asked.append(1)
+            return Wait(ctx.submit_children("page", page, [()]))  # type: ignore[return-value]
+        return 5
+
+    job = book.submit()
+    drain(app, "books")
+    assert job.info().status == "blocked"
+    with psycopg.connect(database) as conn:
+        conn.execute("delete from lanework.jobs where parent is not null")
+    drain(app, "books")
+    assert job.result(1) == 5
