@@ -206,6 +206,11 @@ def set_concepts(concepts: Iterable[int], epoch: int) -> Verb[None]:
     return verb("set_concepts", nothing, concepts=list(concepts), epoch=epoch)
 
 
+def count_unindexed() -> Verb[tuple[int, int]]:
+    """Concepts and passages that wait for their index; a few of them twice."""
+    return verb("count_unindexed", lambda found: (int(found[0][0]), int(found[0][1])))
+
+
 def index_concepts(limit: int) -> Verb[int]:
     """How many were looked at."""
     return verb("index_concepts", lambda found: int(found[0][0]), limit=limit)

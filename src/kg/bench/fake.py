@@ -64,7 +64,9 @@ class Fake:
             return 429, {"error": {"message": "too many at a time"}}
         began = time.monotonic()
         counted.began.append(began)
-        answer = _answer(asked)  # in its time: a call is over when its answer is there
+        # in its time, and while nobody begins: of calls that come together one would wait for the others' answers for its place
+        await asyncio.sleep(self._seconds * (0.25 + 0.5 * random.random()))  # noqa: S311 - no secret
+        answer = _answer(asked)
         await asyncio.sleep(began + self._seconds - time.monotonic())
         counted.ended.append(time.monotonic())
         message = {"role": "assistant", "content": answer}

@@ -8,7 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from kg._store.graph import index_concepts, index_passages
+from kg._store.graph import count_unindexed, index_concepts, index_passages
 from kg._store.verb import Verb
 from lanework import Lanework
 
@@ -19,16 +19,17 @@ PAUSE = 2.0
 
 
 async def index(work: Lanework, most: int = 2000) -> int:
-    """How many were done: all that others are not at, and of concepts and of passages not many more than `most` each."""
-    return await _index(work, index_concepts, most) + await _index(work, index_passages, most)
+    """How many were done: of what waits now and others are not at, of concepts and of passages not many more than `most` each. What
+    comes meanwhile is left: who runs after those that write takes from them what they need."""
+    concepts, passages = await work._arun(count_unindexed())
+    return await _index(work, index_concepts, min(concepts, most)) + await _index(work, index_passages, min(passages, most))
 
 
 async def _index(work: Lanework, some: Callable[[int], Verb[int]], most: int) -> int:
-    done = 0
-    while True:
+    done, found = 0, AT_ONCE
+    while done < most and found == AT_ONCE:
         began = time.monotonic()
         found = await work._arun(some(AT_ONCE))
         done += found
-        if found < AT_ONCE or done >= most:
-            return done
         await asyncio.sleep(PAUSE * (time.monotonic() - began))
+    return done

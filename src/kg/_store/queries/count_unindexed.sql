@@ -1,0 +1,1 @@
+select (select count(*) from kg.unindexed), (select count(*) from kg.unindexed_passages)
