@@ -133,8 +133,7 @@ class Run:
         return Call(self.handler, self.context, arguments, row.version, row.id, row.attempt, self.held.claim, row.fence)
 
     async def _ended(self, value: Any) -> None:
-        if self.spoke:
-            await self.lane.recorder.drain(self.held)
+        await self._write_down()
         match value:
             case Done(result):
                 await self._complete(result, self.context._item_errors)
@@ -164,8 +163,7 @@ class Run:
         except InvalidResult as error:
             self._settle(Verdict("fail", error_class="permanent", **describe(error)))
             return
-        if self.spoke:
-            await self.lane.recorder.drain(self.held)
+        await self._write_down()
         if errors:
             mask = self.lane.host.app.secrets.mask
             told = tuple(
@@ -194,12 +192,20 @@ class Run:
         if self._stop is not None and not isinstance(error, Exception):
             self._settle(self._verdict_of_stop())
             return
-        if self.spoke:
-            await self.lane.recorder.drain(self.held)
+        await self._write_down()
         if self._stop and self._stop[0] != "cancel":
             self._settle(self._verdict_of_stop())
         else:
             self._settle(await self._throttled(self._judge(error)))
+
+    async def _write_down(self) -> None:
+        """What it said, while its fence still holds. A database that is away takes no end with it: how it ended waits until it is
+        back, and what it said is tried again beside it."""
+        if self.spoke:
+            try:
+                await self.lane.recorder.drain(self.held)
+            except Exception as error:
+                logger.warning("job %d: what it said last cannot be written: %s", self.row.id, error)
 
     async def _throttled(self, verdict: Verdict) -> Verdict:
         """A provider that says "not so fast" says it to the whole cluster: its rate is paused, and the job waits for that."""
