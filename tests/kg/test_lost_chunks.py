@@ -89,7 +89,7 @@ def test_a_server_that_goes_down_in_the_middle_of_documents(tmp_path: Path, seed
             place.begin()
             models.set(latency=0.1)
             place.submit("crashed", found)
-            for moment in sorted(dice.sample(range(4, sum(calls.values()) // 2), 3)):
+            for moment in sorted(dice.sample(range(4, sum(calls.values()) // 2), 2)):  # each may cost a document a try
                 models.wait(calls=moment)
                 server.restart("immediate")
                 place.conn.close()
@@ -97,6 +97,7 @@ def test_a_server_that_goes_down_in_the_middle_of_documents(tmp_path: Path, seed
                 until(partial(_going_on, place), "all of them to go on", 120)
             until(lambda: _going_on(place) and place.done("crashed") == len(found), "the rest", 300)
             crashed = place.library("crashed")
+        place.conn.close()
     for part in calm.keys() - {"jobs"}:  # a crash may cost a try
         assert crashed[part] == calm[part], part
 
