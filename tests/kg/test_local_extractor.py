@@ -2,60 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from kg.errors import ModelFiles
 from kg.local import english
-from kg.local.cleaning import BREAK, PART, parts, prose, squeezed
+from kg.local.cleaning import BREAK, PART, prose
 from kg.local.concepts import Concepts
 from kg.local.extractor import LocalExtractor
 from kg.local.files import locate
 from kg.local.reading import Seen
 from kg.local.relations import MOST_IN_SENTENCE
-from kg.parts import Concept, Extraction, Extractor
+from kg.parts import Extractor
+from tests.kg.extracting import extract, labels, stated
 from tests.kg.local_models import local_extractor
 
 PERSON = (
     "Willi Schneider (born 13 March 1963 in Mediaș, Transylvania) is a German skeleton racer who competed from 1992 to 2002."
     " Schneider won a gold medal in Calgary. He lives in Winterberg."
 )
-
-
-def extract(text: str) -> Extraction:
-    found = asyncio.run(local_extractor().extract(text))
-    keys = {one.key for one in found.concepts}
-    for one in found.instances:
-        assert text[one.start : one.start + len(one.quote)] == one.quote
-        assert one.quote.strip()
-        assert one.concept_key in keys
-    for related in found.relationships:
-        assert {related.from_key, related.to_key} <= keys
-        assert related.from_key != related.to_key
-        assert 0 < related.confidence <= 1
-        assert english_type(related.type)
-    return found
-
-
-def english_type(type: str) -> bool:
-    return type[0].isalpha() and type.isascii() and type.upper() == type and len(type) <= 100 and type.replace("_", "").isalnum()
-
-
-def labels(found: Extraction) -> dict[str, Concept]:
-    return {one.label: one for one in found.concepts}
-
-
-def stated(found: Extraction, tier: str = "precise") -> set[tuple[str, str, str]]:
-    name = {one.key: one.label for one in found.concepts}
-    return {(name[one.from_key], one.type, name[one.to_key]) for one in found.relationships if one.tier == tier}
 
 
 def test_it_is_an_extractor() -> None:
@@ -231,36 +200,6 @@ def test_hostile_text_costs_what_its_length_costs(text: str) -> None:
     assert len(found.relationships) <= longest * PART // 2 * MOST_IN_SENTENCE
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet="ab`~*_#<>-!|[]()\n \t.&;\\/:=é\u200b", max_size=200))
-def test_cleaning_moves_nothing(text: str) -> None:
-    cleaned = prose(text)
-    assert len(cleaned) == len(text)
-    assert all(after in (before, " ", BREAK) for before, after in zip(text, cleaned, strict=True))
-    assert "".join(part for _, part in parts(cleaned)) == cleaned
-    shown, places = squeezed(cleaned)
-    assert len(shown) == len(places)
-    assert places == sorted(places)
-    assert all(cleaned[place] == letter for letter, place in zip(shown, places, strict=True) if not letter.isspace())
-
-
-@pytest.mark.parametrize(
-    "unit", ["<!--", "| ", "[", "<a ", "```\n", "    x\n", "_a", "- ", "&a", "\n", "http://", "- - -", "# ", "`/", "`a/."]
-)
-def test_cleaning_is_linear(unit: str) -> None:
-    """Quadratic, these characters would take minutes: the test's time limit is the assertion."""
-    text = unit * (200_000 // len(unit))
-    assert len(prose(text)) == len(text)
-
-
-def test_parts_are_cut_where_a_reader_would_pause() -> None:
-    text = ("A sentence of some words. " * 40 + "\n\n") * 20
-    pieces = list(parts(text))
-    assert all(len(piece) <= PART for _, piece in pieces)
-    assert all(piece.endswith("\n\n") for _, piece in pieces[:-1])
-    assert [start for start, _ in pieces] == [sum(len(piece) for _, piece in pieces[:n]) for n in range(len(pieces))]
-
-
 def test_mentions_of_one_thing_in_two_parts_are_one_concept() -> None:
     filler = "The weather was fine and nothing else happened on that day. " * 120
     found = extract(f"Anna Keller lives in Berlin.\n\n{filler}\n\nAnna Keller moved to Paris.")
@@ -359,172 +298,3 @@ def test_a_list_without_articles_is_no_definition() -> None:
     found = extract("Oslo, the capital, is rich. Salt, pepper, oil are needed.")
     assert ("Oslo", "IS_A", "capital") in stated(found)
     assert not any(type == "IS_A" and one.casefold() == "salt" for one, type, _ in stated(found))
-
-
-@pytest.mark.parametrize(
-    ("text", "names", "never"),
-    [
-        (
-            "La cooperativa Olivar del Sur vende aceite a Italia, Alemania y Japón desde hace años. Su presidenta, Carmen Ortega,"
-            " explicó que la sequía redujo la cosecha. Los precios han subido mucho.",
-            {"Olivar del Sur", "Italia", "Alemania", "Japón", "Carmen Ortega"},
-            {"La", "Su", "Los", "Alemania y Japón"},
-        ),
-        (
-            "Der Speicher soll 18 Millionen Euro kosten und bald in den Betrieb gehen. Geschäftsführerin Katharina Vogel sagte, die"
-            " Anlage werde viele Haushalte versorgen. Das Land Sachsen fördert das Vorhaben mit viel Geld.",
-            {"Land Sachsen"},
-            {"Speicher", "Der Speicher", "Millionen Euro", "Anlage", "Haushalte", "Geld", "Vorhaben"},
-        ),
-        (
-            "Компания открыла новый завод. Директор завода Анна Петрова сообщила, что предприятие будет выпускать лопасти для"
-            " ветряных турбин. Строительство финансировал банк. На заводе работают люди.",
-            {"Анна Петрова"},
-            {"Компания", "На", "Директор", "Строительство"},
-        ),
-    ],
-)
-def test_names_of_other_languages(text: str, names: set[str], never: set[str]) -> None:
-    found = extract(text)
-    assert names <= set(labels(found))
-    assert not never & set(labels(found))
-    assert all(one.tier == "weak" for one in found.relationships)
-
-
-def test_japanese_words_are_found_by_their_script() -> None:
-    found = extract(
-        "社長の田中健一氏は、大阪市に新しい研究所を開設した。同社は京都大学と電池を開発している。電池は電気自動車に使われる。"
-    )
-    known = labels(found)
-    assert {"田中健一": "person", "大阪市": "place", "京都大学": "organization", "電池": "concept"}.items() <= {
-        label: one.type for label, one in known.items()
-    }.items()
-    assert len([one for one in found.instances if one.quote == "電池"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "script"),
-    [
-        ("北京大学的研究人员开发了一种新的电池材料。" * 20, "Chinese"),
-        ("أعلنت شركة الواحة للطاقة عن افتتاح محطة جديدة. " * 9, "Arabic"),
-        # Red while English grammar was read into them.
-        ("서울대학교는 대한민국 서울특별시 관악구에 있는 국립 대학이다. 김철수 교수가 1975년에 설립했다.", "Korean"),
-        ("नई दिल्ली भारत की राजधानी है। महात्मा गांधी का जन्म पोरबंदर में 2 अक्टूबर 1869 को हुआ था।", "Devanagari"),
-        ("กรุงเทพมหานครเป็นเมืองหลวงและนครที่มีประชากรมากที่สุดของประเทศไทย", "Thai"),
-    ],
-)
-def test_of_a_script_without_borders_or_capitals_nothing_is_guessed_and_that_is_said(text: str, script: str) -> None:
-    assert not extract(text).concepts
-    (told,) = LocalExtractor().doubts(text)
-    assert told.startswith(f"its text is in a script ({script}) in which the local model finds no concepts")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "1234 5678", "Ada met Charles. 北京 is a city.", "Капитан Соколов", "東京の田中氏は電池を開発している。"]
-)
-def test_nothing_is_said_of_what_is_read(text: str) -> None:
-    assert LocalExtractor().doubts(text) == []
-
-
-def test_a_part_that_is_not_read_is_told_with_its_share() -> None:
-    (told,) = LocalExtractor().doubts(
-        "Ada met Charles in London, and they built engines there. " + "北京大学的研究人员开发了新的电池材料。" * 4
-    )
-    assert re.match(r"about \d\d% of its text is in a script \(Chinese\)", told)
-
-
-def test_who_does_it_stands_nearest_to_the_verb() -> None:
-    found = extract(
-        "In 1910 Maria Keller moved to Copenhagen, where Peter Huber studied botany.\n\n"
-        "Decision: the committee accepts the quotation of the builder."
-    )
-    assert {("Peter Huber", "STUDY", "botany"), ("committee", "ACCEPT", "quotation")} <= stated(found)
-    assert not any(one in ("Copenhagen", "decision") for one, type, _ in stated(found) if type in ("STUDY", "ACCEPT"))
-
-
-def test_what_is_said_of_one_of_a_list_is_said_of_all() -> None:
-    found = extract("The enzyme decomposes hydrogen peroxide into water and oxygen. The company provides a laptop and a headset.")
-    assert {("enzyme", "DECOMPOSE_INTO", "water"), ("enzyme", "DECOMPOSE_INTO", "oxygen")} <= stated(found)
-    assert {("company", "PROVIDE", "laptop"), ("company", "PROVIDE", "headset")} <= stated(found)
-
-
-def test_a_verb_that_leads_to_another_is_not_the_whole_relation() -> None:
-    found = extract("The service began to return errors. Anna Keller refused to work for the ministry.")
-    assert ("service", "BEGIN_TO_RETURN", "errors") in stated(found)
-    assert ("Anna Keller", "REFUSE_TO_WORK_FOR", "ministry") in stated(found)
-
-
-def test_what_stands_behind_the_object_is_not_the_object() -> None:
-    found = extract(
-        "Anna Keller won a medal in Calgary. The planner chooses hash joins for tables. Heat raises the output of steel."
-    )
-    said = {(one, type) for one, type, other in stated(found) if other in ("Calgary", "table", "tables", "steel")}
-    assert ("Anna Keller", "WIN_IN") in said
-    assert ("Anna Keller", "WIN") not in said
-    assert any(type == "CHOOSE_FOR" for _, type in said)
-    assert any(type == "RAISE" for _, type in said)
-
-
-def test_a_noun_before_a_name_says_what_it_is() -> None:
-    found = stated(extract("The cathedral was begun by the architect Bartolomeo Grassi. The owner, Marco Andreis, keeps bees."))
-    assert {("Bartolomeo Grassi", "IS_A", "architect"), ("Marco Andreis", "IS_A", "owner")} <= found
-
-
-def test_his_is_of_the_one_beside_it() -> None:
-    found = stated(extract("Maria Lindholm was born in Flensburg. She was a child of Otto Aust and his wife Caroline."))
-    assert ("Otto Aust", "HAS", "wife") in found
-    assert ("Maria Lindholm", "HAS", "wife") not in found
-    found = stated(extract("Anna Keller was there. The owner, Marco Andreis, keeps bees. His honey won a prize."))
-    assert ("Marco Andreis", "HAS", "honey") in found
-
-
-def test_half_of_a_name_at_the_beginning_of_a_sentence() -> None:
-    found = extract("Priya Nair and Tomasz Wolski were present.\n\nTomasz doubted that the firm can start before the autumn.")
-    assert "tomasz" not in labels(found)
-    wolski = labels(found)["Tomasz Wolski"]
-    assert [one.quote for one in found.instances if one.concept_key == wolski.key] == ["Tomasz Wolski", "Tomasz"]
-
-
-def test_a_short_name_that_the_text_gives() -> None:
-    text = (
-        'This Agreement is made between Northgate Data Services Ltd, a firm registered in England ("Northgate"), and Velo Rentals'
-        ' GmbH (the "Client"). Northgate shall operate the platform of the Client.'
-    )
-    found = labels(extract(text))
-    assert found["Northgate Data Services Ltd"].search_terms == ("Northgate",)
-    assert "Northgate" not in found
-    assert not any("Client" in one.search_terms for one in found.values())
-
-
-def test_numbering_units_and_numbers_of_other_things_are_no_concepts() -> None:
-    text = (
-        "## 1. Quotations of the builder\n\nThe quotations were read.\n\n1.1 Northgate may engage builders.\n\n"
-        "It supplies up to 5 kW. Then 2 mL of extract were mixed. A crash (#3821) was fixed. The fee is EUR 7,400 a month.\n"
-    )
-    found = labels(extract(text))
-    assert not {"1", "1.", "1.1", "kW", "kW.", "mL", "3821", "Quotations"} & set(found)
-    assert "quotations" in found
-    assert all(one.type == "quantity" for label, one in found.items() if "7,400" in label)
-    assert "1.1" not in prose("1.1 Northgate may engage builders.")
-    assert "4.2" in prose("It grew to\n4.2 million.\n")
-
-
-def test_words_with_a_hyphen_are_whole() -> None:
-    found = set(labels(extract("Subject: Post-mortem: outage of the service\n\nThe on-disk format is the same.")))
-    assert {"Post-mortem", "on-disk format"} <= found
-    assert not {"Post", "mortem", "disk"} & found
-
-
-def test_a_heading_in_capitals_that_the_text_has_in_small_letters() -> None:
-    found = labels(extract("FEES\n\nThe client pays a fee each month.\n\nNATO\n\nThe treaty is old."))
-    assert "FEES" not in found
-    assert found["NATO"].type != "concept"
-
-
-def test_what_a_name_looks_like_says_whose_it_is() -> None:
-    found = labels(extract("The JDBC driver leaked. J. Okafor will put up a notice. The SolarShare S10 keeps its capacity."))
-    assert found["JDBC"].type != "person"
-    assert found["J. Okafor"].type == "person"
-    assert found["SolarShare S10"].type == "product"
-    dates = {one.label for one in extract("Date: Fri, 7 Feb 2025 09:14\n\nIt began.").concepts if one.type == "date"}
-    assert "7 Feb 2025" in dates
