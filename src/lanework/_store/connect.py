@@ -15,6 +15,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.types.json import set_json_loads
 
+from lanework._store.arrays import PlainListDumper
 from lanework._store.verb import query, translated
 from lanework.config import Settings
 
@@ -60,6 +61,11 @@ def _raw(data: bytes | str) -> bytes | str:
     return data
 
 
+def _adapt(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> None:
+    set_json_loads(_raw, conn)
+    conn.adapters.register_dumper(list, PlainListDumper)
+
+
 def connect(dsn: str, settings: Settings, name: str) -> psycopg.Connection[Any]:
     with translated():
         conn = psycopg.connect(conninfo(dsn, settings, name), autocommit=True, prepare_threshold=2)
@@ -72,7 +78,7 @@ def connect(dsn: str, settings: Settings, name: str) -> psycopg.Connection[Any]:
         except BaseException:
             conn.close()
             raise
-    set_json_loads(_raw, conn)
+    _adapt(conn)
     return cast("psycopg.Connection[Any]", conn)
 
 
@@ -100,7 +106,7 @@ async def aconnect(dsn: str, settings: Settings, name: str) -> psycopg.AsyncConn
         conn = await _open(conninfo(dsn, settings, name))
         with watched(conn, settings):
             await _greet(conn, settings)
-    set_json_loads(_raw, conn)
+    _adapt(conn)
     return conn
 
 
