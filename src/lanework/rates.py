@@ -75,9 +75,7 @@ class Rate:
 
     async def atake(self, tokens: float = 0.0, *, wait: float | None = 60.0) -> None:
         _check(tokens)
-        if not self._known:
-            await self._app._arun(self._first)
-            self._known = True
+        await self._begin()
         share, deadline = self._app._share(self.name), _deadline(wait)
         turn = share.enter(tokens)
         try:
@@ -97,6 +95,12 @@ class Rate:
             task = asyncio.ensure_future(self._fetch(share))
             self._fetching.add(task)
             task.add_done_callback(self._fetching.discard)
+
+    async def _begin(self) -> None:
+        """Its row, if there is none."""
+        if not self._known:
+            await self._app._arun(self._first)
+            self._known = True
 
     async def _fetch(self, share: Share) -> None:
         """The next slice, before the last one ends: who calls without a pause never waits for the database."""

@@ -11,11 +11,14 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from lanework import Lanework
+from lanework._limits import pool
 from lanework._limits.source import AppSource
+from lanework._store.permits import take_permits
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy, PermitLost, PermitOrder
 from lanework.permits import Hold
 from tests.limits.conftest import FAST
@@ -304,3 +307,36 @@ def test_bounds_are_named(app: Lanework) -> None:
         app.permits.release("no uuid")
     with pytest.raises(InvalidLimit, match=r"^capacity:"):
         app.permits.set("x", 10_001)
+
+
+def test_whoever_comes_behind_others_asks_nobody(app: Lanework, other: Other, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One asks for all that wait, now and then; who gets it passes it on."""
+    asked: list[int] = []
+    real = take_permits
+
+    def take(worker: int, call: int, state: Any, asks: Any) -> Any:
+        asked.append(sum(one["n"] for one in asks))
+        return real(worker, call, state, asks)
+
+    monkeypatch.setattr(pool, "take_permits", take)
+    monkeypatch.setattr(pool, "ASK_S", 5.0)
+
+    async def use(n: int) -> int:
+        async with app.permit("gpu", wait=60):
+            return n
+
+    async def main() -> list[int]:
+        first = asyncio.create_task(use(0))
+        await asyncio.to_thread(until, lambda: app.permits.get("gpu").waiting == 1)
+        before = len(asked)
+        rest = []
+        for n in range(1, 20):
+            rest.append(asyncio.create_task(use(n)))
+            await asyncio.sleep(0.02)  # in which each could ask for itself
+        assert len(asked) - before <= 2, f"19 callers have asked for {asked}"
+        held.__exit__(None, None, None)
+        return await asyncio.gather(first, *rest)
+
+    held = other().permit("gpu")
+    held.__enter__()
+    assert asyncio.run(main()) == list(range(20))

@@ -13,6 +13,7 @@ import pytest
 
 from lanework import Lanework
 from lanework._limits import slices
+from lanework._store import rates as store
 from lanework._store.rates import Slice
 from lanework.errors import InvalidLimit, LimitNotFound, PermitBusy
 from tests.limits import code
@@ -130,7 +131,7 @@ def test_who_calls_all_the_time_does_not_wait_for_the_next_slice(app: Lanework, 
     Clock(monkeypatch)
 
     async def main() -> None:
-        rate = app.rate("busy")
+        rate = app.rate("busy", requests=60_000)
         for _ in range(slices.BUSY):
             await rate.atake()
         await asyncio.gather(*rate._fetching)
@@ -178,3 +179,28 @@ def test_what_was_granted_before_a_pause_is_not_used_in_it(monkeypatch: pytest.M
     share.drop()
     share.add(Slice(5, 100.0, 0.0), before)
     assert not share.serve(share.enter(1.0))
+
+
+def test_what_has_no_limit_is_asked_for_once_a_second(app: Lanework, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    real = store.take_rate
+
+    def take(name: str, **wanted: float) -> Any:
+        asked.append(wanted["want_requests"])
+        return real(name, **wanted)
+
+    monkeypatch.setattr("lanework.rates.store.take_rate", take)
+    monkeypatch.setattr(slices, "SLICE_S", 3600.0)
+
+    async def main() -> None:
+        free = app.rate("free")
+        await free.atake(tokens=10.0)
+        await asyncio.gather(*(free.atake(tokens=1e6) for _ in range(100)))
+        app.rates.set("free", requests=60)  # what is in a slice is used; after that the limit holds
+        app._share("free").drop()
+        await free.atake(tokens=1e6)
+        assert app._share("free").slices[0].requests < 60
+        await app._close_loop()
+
+    asyncio.run(main())
+    assert len(asked) == 2, asked

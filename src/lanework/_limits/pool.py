@@ -39,8 +39,6 @@ PASS_ON_S = 1.0
 TELL_S = 1.0
 #: How often one that waits asks again, should the hint be lost.
 ASK_S = 0.1
-#: Fences that come with each hold.
-FENCES = 16
 
 
 class PermitPool:
@@ -58,6 +56,7 @@ class PermitPool:
         self._dirty: set[str] = set()
         self._told: list[Future[None]] = []
         self._awaited: frozenset[str] = frozenset()
+        self._in_line: set[tuple[str, ...]] = set()  # what the database knows that some here wait for: it gives a hint
         self._ask_now = False
         self._calls = 0
         self._generation = 0
@@ -79,10 +78,12 @@ class PermitPool:
         with self._changed:
             for name in waiter.names:
                 self._capacities.setdefault(name, capacity)
+            behind = waiter.names in self._in_line and any(one.names == waiter.names for one in self._waiting)
             self._waiting.append(waiter)
-            self._ask_now = True
-            self._start()
-            self._changed.notify()
+            if once or not behind:  # who is behind others that were told to wait would be told the same
+                self._ask_now = True
+                self._start()
+                self._changed.notify()
         return waiter
 
     def acquire_here(self, names: Sequence[str], capacity: int, *, job: int | None = None, once: bool = False) -> Waiter:
@@ -200,6 +201,7 @@ class PermitPool:
         self._dirty.clear()
         self._calls = 0
         self._awaited = frozenset()
+        self._in_line.clear()
 
     # -- the thread that talks -----------------------------------------------------------------------------------------
 
@@ -286,12 +288,14 @@ class PermitPool:
 
     def _take(self, taken: Taken, groups: list[list[Waiter]]) -> None:
         self._awaited = taken.awaited
+        self._in_line = {group[0].names for ask, group in enumerate(groups) if taken.granted.get(ask, (0, ()))[0] < len(group)}
         now = time.monotonic()
         for ask, (count, fences) in taken.granted.items():
             queue = deque(groups[ask])
             names = groups[ask][0].names
+            many = len(fences) // max(count, 1)
             for n in range(count):
-                part = fences[n * FENCES * len(names) : (n + 1) * FENCES * len(names)]
+                part = fences[n * many : (n + 1) * many]
                 slots = tuple(Slot(name, deque(part[i :: len(names)]), now) for i, name in enumerate(names))
                 self._counts.update(names)
                 if not self._hand_out(queue, slots):

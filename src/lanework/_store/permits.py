@@ -11,7 +11,7 @@ from lanework._store.verb import Row, Verb, nothing, pair, rows, scalar, verb
 
 
 class Taken(NamedTuple):
-    """The answer to one call of a process: per ask its fences (16 for each hold), and the names that others wait for."""
+    """The answer to one call of a process: per ask its fences (as many for each hold), and the names that others wait for."""
 
     granted: dict[int, tuple[int, list[int]]]
     awaited: frozenset[str]
