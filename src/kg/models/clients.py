@@ -26,7 +26,7 @@ class Client:
         # a server of one's own needs no key, the client does
         return getattr(module, self.kind)(
             api_key=self._key or "none", base_url=self._url or None, max_retries=0, timeout=self._timeout,
-            http_client=gated(module.DefaultAsyncHttpxClient)(),
+            http_client=gated(module.DefaultAioHttpClient)(),
         )  # fmt: skip
 
     async def load(self) -> None:

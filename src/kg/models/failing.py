@@ -14,19 +14,27 @@ from lanework.retries import mro_names, status_of
 
 LONGEST_PAUSE = 3600.0
 #: These never left this machine.
-_UNSENT = {"ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError"}
+_UNSENT = {
+    "ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError", "ClientConnectorError",
+    "ClientHttpProxyError",
+}  # fmt: skip
 
 
 def meaning(error: Exception, provider: str, mask: Callable[[str], str]) -> ModelError:
     """The same as one of ours; `mask` takes secrets out of the provider's words."""
     if isinstance(error, ModelError):
         return error
-    status = status_of(error)
-    words = mask(_words(error))
-    if status is not None:
-        return _by_status(error, status, f"{provider} answered {status}: {words}")
-    names = {name.rpartition(".")[2] for name in mro_names(error)}
-    causes = {name.rpartition(".")[2] for cause in _causes(error) for name in mro_names(cause)}
+    if (status := status_of(error)) is not None and _broken(error) is None:
+        return _by_status(error, status, f"{provider} answered {status}: {mask(_words(error))}")
+    return _without_answer(error, provider, mask)
+
+
+def _without_answer(error: Exception, provider: str, mask: Callable[[str], str]) -> ModelError:
+    words, names = mask(_words(error)), _names(error)
+    causes = {name for cause in _causes(error) for name in _names(cause)}
+    if (broken := _broken(error)) is not None:
+        words = mask(" ".join(f"{type(broken).__name__} {broken}".split())[:500])
+        return ModelAway(f"{provider} cannot be reached, or hung up: {words}", sent=not _names(broken) & _UNSENT)
     if "APITimeoutError" in names or isinstance(error, TimeoutError):
         return ModelAway(f"{provider} did not answer in time", sent=not causes & _UNSENT, slow=True)
     if "APIConnectionError" in names:
@@ -36,6 +44,20 @@ def meaning(error: Exception, provider: str, mask: Callable[[str], str]) -> Mode
         garbled.billed = None
         return garbled
     return ModelAway(f"the call of {provider} failed: {type(error).__name__}: {words}", sent=True)
+
+
+def _names(error: BaseException) -> set[str]:
+    return {name.rpartition(".")[2] for name in mro_names(error)}
+
+
+def _broken(error: Exception) -> BaseException | None:
+    """aiohttp's word for a connection that could not be made, or broke, or on which no HTTP came. The layer above it calls the
+    first two timeouts, and the last one has a status that nobody has sent."""
+    for one in (error, *_causes(error)):
+        names = _names(one)
+        if names & {"ClientConnectionError", "ClientResponseError"} and "ServerTimeoutError" not in names:
+            return one
+    return None
 
 
 def _by_status(error: Exception, status: int, words: str) -> ModelError:
