@@ -12,7 +12,9 @@ import pytest
 from kg.documents.document import Options
 from kg.errors import DocumentNotFound
 from kg.graph.growth import Growth
+from kg.ingest.reading import Reader
 from lanework import Retryable
+from lanework.errors import ClaimLost
 from lanework.testing import adrain
 from tests.kg import fakes
 from tests.kg.fakes import TEXT, ask, graph, new, on
@@ -139,6 +141,15 @@ def test_an_index_decides_and_no_look_before(database: str, column: str) -> None
 # -- who may write
 
 
+def take_over(database: str) -> None:
+    """Its worker is said to be lost: whatever runs is somebody else's now."""
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            "select lanework.settle(null, array[j.id], array[j.attempt], array[j.claim_id],"
+            """ array['{"action": "release", "error_class": "worker_lost"}'::jsonb]) from lanework.jobs j"""
+        )
+
+
 class Takeover(fakes.FakeGraph):
     """Once, a job is given away when it has an answer and is about to store the chunk. Its worker has not heard of it."""
 
@@ -149,11 +160,7 @@ class Takeover(fakes.FakeGraph):
     async def storing(self, embed: Any, ontology: int, space: int, extraction: Any, act: Any) -> Any:
         if self.word and any(one.label == self.word for one in extraction.concepts):
             self.word = ""
-            with psycopg.connect(self.database, autocommit=True) as conn:
-                conn.execute(
-                    "select lanework.settle(null, array[j.id], array[j.attempt], array[j.claim_id],"
-                    """ array['{"action": "release", "error_class": "worker_lost"}'::jsonb]) from lanework.jobs j"""
-                )
+            take_over(self.database)
         return await act({})
 
 
@@ -169,6 +176,31 @@ def test_what_a_superseded_attempt_writes_is_refused(database: str) -> None:
 
     on(database, main, grows=lambda _: Takeover(database, "Leaders"), chunks_at_once=1, beat=8, idle_beat=8)
     assert len(graph(database)) == 5
+
+
+def test_a_superseded_attempt_does_not_say_where_its_document_is(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals: list[str] = []
+    parse = Reader._parse
+
+    async def late(self: Reader) -> Any:
+        if not refusals:
+            refusals.append("")
+            take_over(database)
+            with pytest.raises(ClaimLost) as refused:
+                await parse(self)
+            refusals.append(str(refused.value))
+            assert ask(database, "select processing_status || stage from kg.documents") == "queued", "as it was taken in"
+            raise refused.value
+        return await parse(self)
+
+    async def main(bench: fakes.Bench) -> None:
+        document = (await bench.documents.accept(new())).document
+        async with bench.work.worker():
+            assert (await bench.work._await(document.job_id or 0, 30)).status == "completed"
+
+    monkeypatch.setattr(Reader, "_parse", late)
+    on(database, main, beat=8, idle_beat=8)
+    assert "the stage of its document was refused" in refusals[1]
 
 
 def test_an_older_version_that_nobody_has_stopped_writes_nothing(database: str) -> None:

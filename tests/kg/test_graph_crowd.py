@@ -9,8 +9,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from kg._store import graph as store
-from kg._store.verb import Verb
 from kg.errors import SourceGone
 from kg.graph import writing
 from lanework import Lanework
@@ -140,9 +138,15 @@ def test_many_crowds(platform: str, seed: int) -> None:
     asyncio.run(_crowded(platform, seed=seed, deletes=seed % 2 == 0, cuts=40))
 
 
+LOCK = "pg_advisory_xact_lock(hashtextextended('kg.ontology', p_ontology))"
+
+
 @pytest.mark.chaos
-def test_the_crowd_notices_that_nobody_holds_the_lock(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "lock_ontology", lambda ontology: Verb(b"select 1", {}, lambda found: None))
+def test_the_crowd_notices_that_nobody_holds_the_lock(platform: str) -> None:
+    with psycopg.connect(platform) as conn:
+        (say,) = conn.execute("select pg_get_functiondef('kg.say'::regproc)").fetchone() or ("",)
+        assert LOCK in say
+        conn.execute(say.replace(LOCK, "1"))
 
     async def until_red() -> None:
         for seed in range(20):

@@ -150,14 +150,30 @@ def job_has_ended(job: int) -> Verb[Any]:
 
 
 def list_documents(
-    *, id: int | None = None, before: int | None = None, ontology: str | None = None, status: Sequence[str] | None = None,
+    *, before: int | None = None, ontology: str | None = None, status: Sequence[str] | None = None,
     owner: str | None = None, name: str | None = None, all: bool, mine: str | None, ontologies: Sequence[str], limit: int,
 ) -> Verb[list[Row]]:  # fmt: skip
     return verb(
-        "list_documents", lambda found: [(*row[:17], _json(row[17]), _json(row[18]), *row[19:]) for row in found], id=id,
-        before=before, ontology=ontology, status=None if status is None else list(status), owner=owner, name=name, all=all,
-        mine=mine, ontologies=list(ontologies), limit=limit,
+        "list_documents", lambda found: list(map(_document, found)), before=before, ontology=ontology,
+        status=None if status is None else list(status), owner=owner, name=name, all=all, mine=mine, ontologies=list(ontologies),
+        limit=limit,
     )  # fmt: skip
+
+
+def show_document(id: int, *, all: bool, mine: str | None, ontologies: Sequence[str]) -> Verb[Row | None]:
+    """A statement of its own, that is planned once: people poll it."""
+    return verb(
+        "show_document",
+        lambda found: _document(found[0]) if found else None,
+        id=id,
+        all=all,
+        mine=mine,
+        ontologies=list(ontologies),
+    )
+
+
+def _document(row: Row) -> Row:
+    return (*row[:17], _json(row[17]), _json(row[18]), *row[19:])
 
 
 def document_text(id: int) -> Verb[Any]:

@@ -1,10 +1,10 @@
-"""The graph as rows. Everything that writes runs in the caller's transaction, after `lock_ontology`."""
+"""The graph as rows. Everything that writes runs in the caller's transaction, after `lock_ontology` or `say`."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from kg._store.verb import Row, Verb, nothing, query, rows, scalar, verb
 from lanework._store.verb import arun, arun_all
@@ -45,57 +45,42 @@ def epoch_now(ontology: int) -> Verb[Any]:
     return verb("epoch_now", scalar, ontology=ontology)
 
 
-def look_at_source(ontology: int, source: int) -> Verb[Any]:
-    """Where it begins in its document, or None if there is no such source in the ontology."""
-    return verb("look_at_source", scalar, ontology=ontology, source=source)
+class Told(NamedTuple):
+    """What came of what a source says: the names of which it says something else than before, and of each claim that changed
+    (from, to, type, concepts of both). `start`: where it begins in its document; None: it is gone, and nothing was done."""
+
+    epoch: int | None
+    start: int | None
+    names: set[int]
+    claims: list[Row]
 
 
-def put_names(ontology: int, forms: Mapping[str, str]) -> Verb[dict[str, int]]:
-    """`forms`: form → label. Answers with form → id."""
-    return verb(
-        "put_names",
-        lambda found: {row[1]: row[0] for row in found},
-        ontology=ontology,
-        forms=list(forms),
-        labels=list(forms.values()),
-    )
+def _told(found: list[Row]) -> Told:
+    epoch, start, names, *claims = found[0]
+    return Told(epoch, start, set(names), list(zip(*claims, strict=True)))
 
 
-def put_mentions(source: int, mentions: Sequence[tuple[int, str, str, str, Sequence[str], Sequence[str], bytes]]) -> Verb[set[int]]:
-    """(name, label, type, description, terms, their forms, rank)."""
-    table = [
-        (name, label, type, said, _list(terms), _list(forms), rank) for name, label, type, said, terms, forms, rank in mentions
-    ]
-    names, labels, types, descriptions, terms, forms, ranks = _columns(table, 7)
-    return verb(
-        "put_mentions", _ids, source=source, names=names, labels=labels, types=types, descriptions=descriptions, terms=terms,
-        term_forms=forms, ranks=ranks,
-    )  # fmt: skip
-
-
-def put_instances(source: int, places: Sequence[tuple[int, int, int, str]]) -> Verb[set[int]]:
-    names, starts, finishes, quotes = _columns(places, 4)
-    return verb("put_instances", _ids, source=source, names=names, starts=starts, finishes=finishes, quotes=quotes)
-
-
-def put_vocabulary(types: Iterable[str]) -> Verb[None]:
-    return verb("put_vocabulary", nothing, types=sorted(types))
-
-
-def put_claims(source: int, claims: Sequence[tuple[int, int, str, str, str, float]]) -> Verb[list[Row]]:
-    """(from, to, type, tier, direction, confidence). Answers with what changed: (from, to, type, concepts of both)."""
+def say(  # noqa: PLR0917 - what belongs to a chunk
+    ontology: int,
+    source: int,
+    labels: Mapping[str, str],
+    mentions: Sequence[tuple[str, str, str, str, Iterable[str], Iterable[str], bytes]],
+    places: Sequence[tuple[str, int, int, str]],
+    claims: Sequence[tuple[str, str, str, str, str, float]],
+    new_types: Iterable[str],
+) -> Verb[Told]:
+    """What a source says from now on, with the ontology locked. Names by their forms; mentions are (form, label, type, description,
+    terms, their forms, rank), places count from the chunk's beginning, claims are (from, to, type, tier, direction, confidence)."""
+    table = [(*one[:4], _list(one[4]), _list(one[5]), one[6]) for one in mentions]
+    mentioned, called, kinds, descriptions, terms, term_forms, ranks = _columns(table, 7)
+    placed, starts, finishes, quotes = _columns(places, 4)
     froms, tos, types, tiers, directions, confidences = _columns(claims, 6)
     return verb(
-        "put_claims",
-        rows,
-        source=source,
-        froms=froms,
-        tos=tos,
-        types=types,
-        tiers=tiers,
-        directions=directions,
-        confidences=confidences,
-    )
+        "say", _told, ontology=ontology, source=source, forms=list(labels), labels=list(labels.values()), mentioned=mentioned,
+        called=called, kinds=kinds, descriptions=descriptions, terms=terms, term_forms=term_forms, ranks=ranks, placed=placed,
+        starts=starts, finishes=finishes, quotes=quotes, froms=froms, tos=tos, types=types, tiers=tiers, directions=directions,
+        confidences=confidences, new_types=sorted(new_types),
+    )  # fmt: skip
 
 
 def missing_meanings(ontology: int, space: int, ranks: Mapping[str, bytes]) -> Verb[list[Row]]:
@@ -111,9 +96,10 @@ def next_meanings(sources: Sequence[int], space: int) -> Verb[list[Row]]:
 # -- what follows from it ------------------------------------------------------------------------------------------------------
 
 
-def names_now(names: Iterable[int], space: int) -> Verb[list[Row]]:
-    """(id, form, rank, keys, concept, has it a vector of the space; rank, label, type, description of who leads it; terms)."""
-    return verb("names_now", rows, names=list(names), space=space)
+def names_now(names: Iterable[int] | None, space: int, *, source: int | None = None) -> Verb[list[Row]]:
+    """(id, form, rank, keys, concept, has it a vector of the space; rank, label, type, description of who leads it; terms). None:
+    of those that the source mentions."""
+    return verb("names_now", rows, names=None if names is None else list(names), source=source, space=space)
 
 
 def set_names(ontology: int, space: int, names: Sequence[Row]) -> Verb[None]:
@@ -254,7 +240,7 @@ def changed_sources(document: int, hashes: Sequence[bytes], copies: Sequence[int
 
 
 def drop_claims(sources: Sequence[int]) -> Verb[list[Row]]:
-    """As `put_claims`."""
+    """As the claims of `Told`."""
     return verb("drop_claims", rows, sources=list(sources))
 
 

@@ -11,6 +11,7 @@ from psycopg.types.json import Jsonb
 from kg._store.documents import _json
 from kg._store.verb import Row, Verb, nothing, rows, scalar, verb
 from kg.parts import Vector
+from lanework._store.claims import Held
 
 
 class Source(NamedTuple):
@@ -50,8 +51,12 @@ def read_document(id: int, version: int) -> Verb[Row | None]:
     )
 
 
-def stage_document(id: int, version: int, status: str, stage: str) -> Verb[Any]:
-    return verb("stage_document", scalar, id=id, version=version, status=status, stage=stage)
+def stage_document(held: Held, id: int, version: int, status: str, stage: str) -> Verb[tuple[bool, int | None]]:
+    """Whether the job still holds, and the document if it is still this version."""
+    return verb(
+        "stage_document", lambda found: (found[0][0], found[0][1]), job=held.id, attempt=held.attempt, claim=held.claim, id=id,
+        version=version, status=status, stage=stage,
+    )  # fmt: skip
 
 
 def has_content(id: int, version: int, hash: bytes) -> Verb[Any]:

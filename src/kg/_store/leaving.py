@@ -30,7 +30,7 @@ def leaving_meanings(names: Iterable[int], space: int) -> Verb[list[Row]]:
 
 
 def leave_claims(names: Iterable[int]) -> Verb[list[Row]]:
-    """As `put_claims`."""
+    """As the claims of `Told`."""
     return verb("leave_claims", rows, names=list(names))
 
 

@@ -11,7 +11,7 @@ from psycopg import errors as pg
 
 from kg._store.verb import Verb
 from lanework import Context, Lanework
-from lanework._store.verb import arun, origin, storable, translated
+from lanework._store.verb import arun, arun_all, origin, storable, translated
 from lanework._transactions import AsyncTransaction
 from lanework.outcomes import Finished, ItemError
 
@@ -27,6 +27,10 @@ class Transaction:
 
     async def run(self, verb: Verb[T]) -> T:
         return await arun(self.connection, verb)
+
+    async def run_all(self, verbs: Sequence[Verb[Any]]) -> list[Any]:
+        """In one round trip."""
+        return await arun_all(self.connection, verbs)
 
 
 class Block(Transaction):

@@ -91,11 +91,11 @@ class Documents:
 
     async def show(self, id: int, reach: Reach = EVERYTHING) -> Document:
         found = await self._work._arun(
-            store.list_documents(id=id, limit=1, all=reach.everything, mine=reach.owner, ontologies=sorted(reach.ontologies))
+            store.show_document(id, all=reach.everything, mine=reach.owner, ontologies=sorted(reach.ontologies))
         )
-        if not found:
+        if found is None:
             raise DocumentNotFound(f"there is no document {id}")
-        return Document(*found[0])
+        return Document(*found)
 
     async def text(self, id: int) -> str:
         """The text that was found in it: offsets everywhere count its characters."""

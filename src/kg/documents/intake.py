@@ -147,5 +147,5 @@ def _ours(known: list[Known], new: New, reach: Reach) -> Known:
 
 
 async def state_of(tx: Transaction, id: int) -> Document:
-    found: list[Any] = await tx.run(store.list_documents(id=id, limit=1, all=True, mine=None, ontologies=[]))
-    return Document(*found[0])
+    found: Any = await tx.run(store.show_document(id, all=True, mine=None, ontologies=[]))
+    return Document(*found)

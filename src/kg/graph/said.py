@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from kg.graph.likeness import form
 from kg.parts import Concept, Direction, Extraction, Tier
@@ -27,7 +28,7 @@ class Mention:
     description: str
     terms: tuple[tuple[str, str], ...]  # (term, its form)
 
-    @property
+    @cached_property
     def rank(self) -> bytes:
         said = "\x1f".join((self.label, self.type, self.description)).encode()
         return (b"\x00" if self.description else b"\x01") + hashlib.sha256(said).digest()[:15]
@@ -64,7 +65,7 @@ class Said:
     claims: tuple[Claim, ...]
     dropped: int
 
-    @property
+    @cached_property
     def leaders(self) -> dict[str, Mention]:
         """Form → the mention of this chunk that comes first."""
         return {one.form: one for one in sorted(self.mentions, key=lambda one: one.rank, reverse=True)}

@@ -47,7 +47,7 @@ def placeable(vectors: Mapping[bytes, Vector], *, ontology: int, space: int) -> 
 
 @dataclass
 class Change:
-    """What a transaction has changed in an ontology and must settle. `claims` are rows as `put_claims` answers, `now` those that
+    """What a transaction has changed in an ontology and must settle. `claims` are rows as `say` answers, `now` those that
     `names_now` has answered already."""
 
     ontology: int

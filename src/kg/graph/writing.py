@@ -108,21 +108,19 @@ async def store_chunk(
     """From now on the source says this and nothing else. Waits for nobody but others who write into the same ontology."""
     what = said(extraction)
     ready = placeable(vectors, ontology=ontology, space=space)
-    labels = {form: one.label for form, one in what.leaders.items()}
-    change, start, ids = await _begin(
-        conn, ontology, space, ready, store.look_at_source(ontology, source), store.put_names(ontology, labels)
-    )
-    if start is None:
+    told, now = await arun_all(conn, [_saying(ontology, source, what), store.names_now(None, space, source=source)])
+    if told.start is None:
         raise SourceGone(f"ontology {ontology} has no source {source}: its document was deleted, or has another text now")
-    await _say(conn, change, source, start, what, ids)
+    change = Change(ontology, space, (told.epoch or 0) + 1, ready, told.names, told.claims, now=now)
     await _settle(conn, change, "chunk", actor=actor, job=job, source=source)
     return Stored(len(what.leaders), len(what.places), len(what.claims), what.dropped + extraction.dropped, bool(change))
 
 
-async def _begin(conn: Any, ontology: int, space: int, ready: Any, *first: Verb[Any]) -> tuple[Any, ...]:
-    """The change, with the ontology locked, and the answers of what is asked for first."""
-    _, epoch, *found = await arun_all(conn, [store.lock_ontology(ontology), store.epoch_now(ontology), *first])
-    return Change(ontology, space, (epoch or 0) + 1, ready), *found
+async def _begin(conn: Any, ontology: int, space: int, vectors: Vectors) -> Change:
+    """The change, with the ontology locked."""
+    ready = placeable(vectors, ontology=ontology, space=space)
+    _, epoch = await arun_all(conn, [store.lock_ontology(ontology), store.epoch_now(ontology)])
+    return Change(ontology, space, (epoch or 0) + 1, ready)
 
 
 async def _settle(conn: Any, change: Change, kind: str, *, actor: str = "", job: int | None = None, **detail: Any) -> None:
@@ -130,12 +128,10 @@ async def _settle(conn: Any, change: Change, kind: str, *, actor: str = "", job:
         await settle(conn, change, store.next_epoch(change.ontology, change.epoch, kind, actor=actor, job=job, **detail))
 
 
-async def _say(  # noqa: PLR0917 - what belongs to a chunk
-    conn: Any, change: Change, source: int, start: int, what: Said, ids: Mapping[str, int]
-) -> None:
+def _saying(ontology: int, source: int, what: Said) -> Verb[store.Told]:
     mentions = [
         (
-            ids[one.form],
+            one.form,
             one.label,
             one.type,
             one.description,
@@ -145,19 +141,9 @@ async def _say(  # noqa: PLR0917 - what belongs to a chunk
         )
         for one in what.mentions
     ]
-    places = [(ids[form], start + begin, start + end, quote) for form, begin, end, quote in what.places]
-    claims = [(ids[one.from_form], ids[one.to_form], one.type, one.tier, one.direction, one.confidence) for one in what.claims]
-    new = {one.type for one in what.claims} - TYPES
-    verbs = [
-        store.put_mentions(source, mentions),
-        store.put_instances(source, places),
-        *([store.put_vocabulary(new)] if new else ()),
-        store.put_claims(source, claims),
-        store.names_now(ids.values(), change.space),
-    ]
-    mentioned, placed, *_, claimed, change.now = await arun_all(conn, verbs)
-    change.names |= mentioned | placed
-    change.claims += claimed
+    claims = [(one.from_form, one.to_form, one.type, one.tier, one.direction, one.confidence) for one in what.claims]
+    labels = {form: one.label for form, one in what.leaders.items()}
+    return store.say(ontology, source, labels, mentions, what.places, claims, {one.type for one in what.claims} - TYPES)
 
 
 # -- what goes -----------------------------------------------------------------------------------------------------------------
@@ -177,7 +163,7 @@ async def remove_document(
     if found is None:
         return None
     ontology = found[0]
-    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    change = await _begin(conn, ontology, space, vectors)
     found = await arun(conn, store.sources_of(document))  # again: it may have changed while we waited
     if found is None:
         return None
@@ -188,7 +174,7 @@ async def remove_document(
 
 async def remove_names(conn: Any, ontology: int, names: set[int], *, vectors: Vectors, space: int) -> int:
     """What chunks that are to go (`kg.graph.leaving`) say of these names. Answers of how many they said something."""
-    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    change = await _begin(conn, ontology, space, vectors)
     verbs: list[Verb[Any]] = [leaving_store.leave_claims(names), leaving_store.leave_mentions(names)]
     claimed, mentioned = await arun_all(conn, verbs)
     change.claims += claimed
@@ -230,7 +216,7 @@ async def replace_sources(
     if found is None:
         raise SourceGone(f"there is no document {document}: it was deleted")
     ontology = found[0]
-    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    change = await _begin(conn, ontology, space, vectors)
     found = await arun(conn, store.changed_sources(document, hashes, copies))
     if found is None:
         raise SourceGone(f"there is no document {document}: it was deleted")
@@ -268,5 +254,5 @@ async def remove_sources(
     conn: Any, ontology: int, sources: Sequence[int], vectors: Vectors, space: int, *, job: int | None = None
 ) -> Removed:
     """These chunks, and what they alone supported; their document stays."""
-    (change,) = await _begin(conn, ontology, space, placeable(vectors, ontology=ontology, space=space))
+    change = await _begin(conn, ontology, space, vectors)
     return await _remove(conn, change, sources, "chunks removed", job=job, sources=len(sources))

@@ -6,6 +6,7 @@ that are made alike on both sides; every character of those knows where it came 
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cached_property
 
@@ -18,6 +19,7 @@ _ALIKE = str.maketrans({
 #: What is put around a quote and does not belong to it.
 _AROUND = " \t\r\n\"'“”„‘’«»….[]"
 SHORTEST, LONGEST = 2, 2000
+_PARTS = re.compile(r"[!-~]+(?: [!-~]+)*|\s+|.", re.DOTALL)
 
 
 class Quotes:
@@ -54,15 +56,18 @@ def _alike(text: str) -> tuple[str, list[int]]:
     """The text without what type-setting adds, and for each character its place in the original."""
     made: list[str] = []
     places: list[int] = []
-    for place, character in enumerate(text):
-        if character.isspace():
+    for found in _PARTS.finditer(text):
+        part, place = found[0], found.start()
+        if part.isspace():
             if made and made[-1] != " ":
                 made.append(" ")
                 places.append(place)
-            continue
-        for one in character if character < "\x80" else _plain(character):
-            made.append(one)
-            places.append(place)
+        elif part < "\x80":
+            made.append(part)
+            places.extend(range(place, found.end()))
+        elif plain := _plain(part):
+            made.append(plain)
+            places.extend([place] * len(plain))
     return "".join(made), places
 
 

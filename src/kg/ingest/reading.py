@@ -17,6 +17,7 @@ from kg.ingest.pipeline import Pipeline
 from kg.ingest.refusal import Refusal, asked_again
 from kg.parts import Chunk, Chunker, Parsed
 from lanework import Context, Lanework
+from lanework._steps import refused
 from lanework.retries import classify
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -71,6 +72,7 @@ class Piece:
 class Reader:
     def __init__(self, ctx: Context, work: Lanework, pipeline: Pipeline, subject: Subject, status: str) -> None:
         self._ctx, self._work, self._pipeline, self._subject, self._status = ctx, work, pipeline, subject, status
+        self._text = ""  # once it was parsed here
 
     async def read(self) -> tuple[Reading, list[Piece]]:
         """Step `parse`, step `chunk`."""
@@ -80,7 +82,7 @@ class Reader:
             reading = await self._ctx.astep(f"parse{which}", _once, self._parse)
         if reading.error:
             return reading, []
-        text = (await self._blob(bytes.fromhex(reading.text_hash))).decode()
+        text = self._text or (await self._blob(bytes.fromhex(reading.text_hash))).decode()
         places = await self._ctx.astep(f"chunk{which}", _places, self._pipeline.chunker, text)
         chunks = [Chunk(n, start, own, end, text[start:end]) for n, (start, own, end) in enumerate(places)]
         return reading, pieces(chunks)
@@ -112,28 +114,29 @@ class Reader:
         doubts = self._pipeline.doubts(parsed, graph=subject.graph)
 
         async def act(tx: Block) -> None:
-            await tx.run(documents_store.put_blob(hash, data))
             verb = store.parsed_document(
                 subject.id, subject.version, hash=hash, characters=len(text), title=title, media_type=media_type
             )
-            if await tx.run(verb) is None:
+            _, found = await tx.run_all([documents_store.put_blob(hash, data), verb])
+            if found is None:
                 raise Superseded
             if doubts or subject.version > 1:
                 told = [_UNSTORABLE.sub("\ufffd", one) for one in doubts]
                 await tx.run(store.warn_document(subject.id, subject.version, told))
 
         await fenced(self._ctx, act)
+        self._text = text
         return Reading(hash.hex(), title, len(text), doubts)
 
 
 async def stage(ctx: Context, subject: Subject, status: str, stage: str) -> None:
     """What a run is at now, for all to see."""
-
-    async def act(tx: Block) -> None:
-        if await tx.run(store.stage_document(subject.id, subject.version, status, stage)) is None:
-            raise Superseded
-
-    await fenced(ctx, act)
+    database = await ctx._link.adatabase()
+    holds, found = await database.run(store.stage_document(ctx._held, subject.id, subject.version, status, stage))
+    if not holds:
+        raise refused(ctx, "the stage of its document")
+    if found is None:
+        raise Superseded
     ctx.progress(0.0, stage, stage=stage)
 
 

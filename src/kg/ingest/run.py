@@ -71,8 +71,11 @@ class Run:
         self._space = await self._work._arun(use_space(self._embed.name, self._embed.dimensions))
 
         async def act(tx: Block) -> Arrangement:
-            await self._claim(tx)
-            sources = await tx.run(store.list_sources(subject.id))
+            ontology, sources = await tx.run_all(
+                [store.claim_document(subject.id, subject.version), store.list_sources(subject.id)]
+            )
+            if ontology is None:
+                raise Superseded
             found = arrange(subject, pieces, sources)
             await tx.run(store.begin_chunks(subject.id, subject.version, chunks=len(pieces), done=len(found.kept)))
             return found

@@ -27,6 +27,7 @@ class AnthropicChat:
 
     async def load(self) -> None:
         await self._client.load()
+        await self._calls.load()
 
     async def chat(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 4096) -> Answer:
         if schema is None:

@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar
@@ -29,6 +29,7 @@ from kg.models.turns import Turn, Turns, turn_here
 from kg.parts import Usage
 from lanework import Lanework
 from lanework.context import inside
+from lanework.errors import LaneworkError
 from lanework.retries import backoff
 
 logger = logging.getLogger("kg")
@@ -106,6 +107,11 @@ class Calls:
         self._throttle = Throttle(self._rate)
         self._turns = Turns(work, provider, self.limits.concurrency, self._rate, self.limits.timeout)
         self._accounts: set[asyncio.Task[None]] = set()
+
+    async def load(self) -> None:
+        """Before the first one: whoever comes then does not wait for what is made once."""
+        with suppress(LaneworkError):  # a database that is away now is asked again by the first call
+            await self._rate._begin()
 
     async def make(self, call: Call[T]) -> tuple[T, Usage]:
         """The answer, and what all tries of it have cost."""

@@ -1,7 +1,7 @@
 """The ledger of model calls: one row each, failed ones too.
 
-Rows that come while others are being written go together in the next write. A caller has its answer once its row is committed; a
-database that is away costs a warning, not the answer that was paid for: the rows are kept and written later.
+Rows that come while others are being written, or just after, go together in the next write. A caller has its answer once its row is
+committed; a database that is away costs a warning, not the answer that was paid for: the rows are kept and written later.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from collections import deque
 
 from kg._store.models import CallRow, write_calls
@@ -18,6 +19,8 @@ from lanework import Lanework
 logger = logging.getLogger("kg")
 
 MOST_AT_ONCE = 500
+#: From one write to the next, while calls end one after the other.
+PAUSE_S = 0.05
 #: Kept while the database is away; beyond that the oldest are dropped, with an error in the log.
 MOST_KEPT = 20_000
 
@@ -27,12 +30,15 @@ class Ledger:
         self._work = work
         self._rows: deque[CallRow] = deque()
         self._turn: PerLoop[asyncio.Lock] = PerLoop(asyncio.Lock)
+        self._next_at = 0.0
 
     async def write(self, row: CallRow) -> None:
         self._rows.append(row)
         async with self._turn.get():
             if row in self._rows:  # else whoever was before us has written it
+                await asyncio.sleep(max(self._next_at - time.monotonic(), 0.0))
                 await self.flush()
+                self._next_at = time.monotonic() + PAUSE_S
 
     async def flush(self) -> None:
         """What is waiting, now. Whatever happens to the caller, nothing is lost."""

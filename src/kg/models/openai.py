@@ -43,6 +43,7 @@ class OpenAIChat:
 
     async def load(self) -> None:
         await self._client.load()
+        await self._calls.load()
 
     async def chat(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int = 4096) -> Answer:
         if schema is None:
@@ -147,6 +148,7 @@ class OpenAIEmbed:
     async def load(self) -> None:
         """Learns from the provider what nobody else knows."""
         await self._client.load()
+        await self._calls.load()
         if not self._known:
             with calls_for("dimensions"):
                 await self.embed(["dimensions"])

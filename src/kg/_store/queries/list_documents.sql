@@ -4,7 +4,7 @@ select s.id, s.ontology, s.name, s.title, s.key, s.version, s.media_type, s.size
        case when %(all)s or o.owner = %(mine)s or s.ontology = any (%(ontologies)s::text[]) then s.duplicate_of end
 from kg.document_states s
 left join kg.documents o on o.id = s.duplicate_of
-where (%(id)s::bigint is null or s.id = %(id)s) and (%(before)s::bigint is null or s.id < %(before)s)
+where (%(before)s::bigint is null or s.id < %(before)s)
   and (%(ontology)s::text is null or s.ontology = %(ontology)s) and (%(status)s::text[] is null or s.status = any (%(status)s))
   and (%(owner)s::text is null or s.owner = %(owner)s) and (%(name)s::text is null or s.name = %(name)s)
   and (%(all)s or s.owner = %(mine)s or s.ontology = any (%(ontologies)s::text[]))

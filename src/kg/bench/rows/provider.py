@@ -24,6 +24,8 @@ from lanework.bench.home import say
 from lanework.bench.report import Limit, Line, Section
 
 DOCUMENTS, CHUNKS, SECONDS, ALLOWED = 40, 5, 0.2, 8
+#: A run takes five seconds, and another machine's load on these cores takes two points of a hundred: the median of so many counts.
+RUNS = 5
 #: Chunks of one document by itself.
 LONG = 100
 LIGHTRAG = ["lightrag-hku>=1.5,<2", "numpy>=2,<3"]
@@ -73,7 +75,8 @@ class Told:
 
 def measure(bench: Bench) -> list[Section]:
     calm_collector()  # as in a worker process
-    many = _told(bench, [_text(n) for n in range(DOCUMENTS)], CHUNKS)
+    runs = [_told(bench, [_text(n) for n in range(DOCUMENTS)], CHUNKS) for _ in range(RUNS)]
+    many = sorted(runs, key=lambda told: told.busy)[RUNS // 2]
     one = _told(bench, [_text(DOCUMENTS, LONG)], LONG)
     peer = Line("LightRAG, a model in its process: ideal time / time", "lightrag_ideal_of_wall", None, reason="left out")
     if bench.peers:
@@ -83,10 +86,12 @@ def measure(bench: Bench) -> list[Section]:
         Section(
             f"A provider with calls of {SECONDS * 1000:.0f} ms, {ALLOWED} at a time: {calls}",
             [
-                Line("busy, first call to last", "provider_busy", many.busy, limit=Limit("≥", 0.95)),
+                Line(f"busy, first call to last, median of {RUNS}", "provider_busy", many.busy, limit=Limit("≥", 0.95)),
+                Line("  the worst of them", "provider_busy_worst", min(told.busy for told in runs)),
+                Line("  the best", "provider_busy_best", max(told.busy for told in runs)),
                 Line("  from the end of a call to the next one, half of them within", "provider_gap_ms", many.gap, "ms"),
                 Line("ideal time / time from the first submit to the last document", "provider_ideal_of_wall", many.ideal),
-                Line("calls refused with 429", "provider_refused", many.refused + one.refused),
+                Line("calls refused with 429", "provider_refused", sum(told.refused for told in [*runs, one])),
                 Line(f"one document of {LONG} chunks: busy, first call to last", "provider_busy_one", one.busy),
                 peer,
             ],
