@@ -1,9 +1,11 @@
-"""A platform for a measurement: the lanes and settings that a user gets, and one worker in this process."""
+"""A platform for a measurement: the lanes and settings that a user gets, a worker in this process, and one that sends documents."""
 
 from __future__ import annotations
 
 import asyncio
-import time
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,8 +13,6 @@ from dataclasses import dataclass
 from kg import lanes
 from kg._store.schema import prepare
 from kg.config import KgSettings
-from kg.documents.document import Document, New
-from kg.documents.documents import Documents
 from kg.graph.growth import Growth
 from kg.ingest.chunker import WordChunker
 from kg.ingest.passages import passages
@@ -22,8 +22,6 @@ from kg.models.models import Models
 from kg.parts import Embed, Parsed
 from lanework import Lanework
 
-_UNDER_WAY = ["queued", "estimating", "processing"]
-
 
 async def plain(data: bytes, media_type: str, name: str) -> Parsed:
     return Parsed(data.decode())
@@ -31,24 +29,24 @@ async def plain(data: bytes, media_type: str, name: str) -> Parsed:
 
 @dataclass(frozen=True)
 class House:
+    dsn: str
     work: Lanework
     models: Models
-    documents: Documents
 
-    async def ingest(self, texts: Sequence[str]) -> tuple[float, list[Document]]:
-        """Seconds from the first submit to the last commit, and the documents."""
-        before = {one.id for one in await self.documents.find(limit=1000)}
+    async def ingest(self, texts: Sequence[str]) -> tuple[float, list[int]]:
+        """Seconds from the first submit to the last commit, and how many chunks each document has."""
         async with self.work.worker():
-            began = time.monotonic()
-            for n, text in enumerate(texts):
-                await self.documents.accept(New(text.encode(), name=f"{n}.txt", ontology="bench", owner="bench"))
-            while await self.documents.find(status=_UNDER_WAY, limit=1):  # noqa: ASYNC110 - it is the database that knows
-                await asyncio.sleep(0.25)  # to look costs the worker that is measured
-            seconds = time.monotonic() - began
-        done = [one for one in await self.documents.find(status=["completed"], limit=1000) if one.id not in before]
-        if len(done) != len(texts):
-            raise RuntimeError(f"{len(done)} of {len(texts)} documents were completed")
-        return seconds, done
+            words = [sys.executable, "-m", "kg.bench.sender", self.dsn]
+            sender = await asyncio.create_subprocess_exec(*words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert sender.stdout is not None
+            await sender.stdout.readline()
+            told, _ = await sender.communicate(json.dumps(texts).encode())
+        if sender.returncode:
+            raise RuntimeError(f"whoever sends the documents has ended with {sender.returncode}")
+        found = json.loads(told)
+        if len(found["chunks"]) != len(texts):
+            raise RuntimeError(f"{len(found['chunks'])} of {len(texts)} documents were completed")
+        return found["seconds"], found["chunks"]
 
 
 @asynccontextmanager
@@ -60,11 +58,10 @@ async def house(dsn: str, settings: KgSettings, embed: Embed | None = None) -> A
         pipeline = Pipeline(
             plain, WordChunker(), passages, models.extractor, embed or models.embed, Growth(work), settings.chunks_at_once
         )
-        job = ingestion.declare(work, lambda: pipeline)
-        documents = Documents(work, job, lambda: pipeline, sniff=lambda *_: "text/plain", size_limit=10_000_000)
+        ingestion.declare(work, lambda: pipeline)
         await asyncio.to_thread(prepare, work)
         await models.load()  # as a worker does before its first job
         try:
-            yield House(work, models, documents)
+            yield House(dsn, work, models)
         finally:
             await models.close()

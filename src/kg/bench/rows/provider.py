@@ -115,8 +115,8 @@ async def _ingest(dsn: str, port: int, texts: Sequence[str], chunks: int) -> flo
     async with house(dsn, settings, Hashed()) as here:
         say("ingesting")
         wall, done = await here.ingest(texts)
-    if {one.chunks for one in done} != {chunks}:
-        raise RuntimeError(f"expected documents of {chunks} chunks, got {sorted({one.chunks for one in done})}")
+    if set(done) != {chunks}:
+        raise RuntimeError(f"expected documents of {chunks} chunks, got {sorted(set(done))}")
     return wall
 
 
