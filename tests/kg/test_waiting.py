@@ -26,11 +26,14 @@ class Server:
         self.documents = [_document(id, f"number {id} 名前.md") for id in range(1, documents + 1)]
         self.requests: list[str] = []
         self.away = False
+        self.explained: dict[int, dict[str, Any]] = {}
 
     def ask(self, _method: str, path: str, params: Any = None) -> Any:
         self.requests.append(path)
         if self.away:
             raise ServerAway("no server answers")
+        if path.startswith("/jobs"):
+            return self.explained[int(path.split("/")[2])]
         if path != "/documents":
             return self.documents[int(path.rpartition("/")[2]) - 1]
         found = [one for one in reversed(self.documents) if one["id"] < params["before"]]
@@ -207,3 +210,34 @@ def test_lines_are_as_wide_as_they_look() -> None:
     assert all(width(line) <= columns() and line.startswith("    ") for line in lines)
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert wrapped("one\n\ntwo\tthree") == ["one two three"]
+
+
+def _explained(reason: str, text: str, remedy: str, *holders: str) -> dict[str, Any]:
+    return {"reason": reason, "text": text, "remedy": remedy, "waits_for": [], "holders": holders}
+
+
+def test_where_nothing_moves_it_says_why(
+    server: Server, clock: list[float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.explained = {
+        1001: _explained("estimating", "what it will cost is being estimated by job 2", "explain that job", "job:2"),
+        2: _explained("no_worker", "no worker is alive", "lanework worker module:app"),
+    }
+    it = Waiting(1, Bars(silent=False))
+    it.add(server.documents[0])
+    for _ in range(4):
+        clock[0] += 1
+        it.look()
+    assert not any(path.startswith("/jobs") for path in server.requests), "it has only just begun"
+    for _ in range(20):
+        clock[0] += 1
+        it.look()
+    told = capsys.readouterr().err
+    assert "number 1" in told and "no worker is alive; start one with `kg work`" in told
+    assert told.count("no worker") == 1, "once is enough"
+    server.documents[0] |= {"processing_status": "processing"}
+    asked = len(server.requests)
+    for _ in range(20):
+        clock[0] += 1
+        it.look()
+    assert not any(path.startswith("/jobs") for path in server.requests[asked:]), "it is at work"

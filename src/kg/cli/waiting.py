@@ -20,6 +20,8 @@ _ROWS, _LINES = 12, 24
 _PAUSE, _PAGE = 0.25, 500
 #: A server that is started again is waited for.
 _PATIENCE = 60.0
+#: Where nothing moves for so long, people want to know why.
+_STILL = 5.0
 _OPEN = ("processing", "estimating", "queued")
 _GOOD = {"completed", "duplicate"}
 
@@ -41,7 +43,8 @@ class Waiting:
         self.bars = bars
         self._total = total
         self._open: dict[int, Record] = {}
-        self._looked, self._heard = 0.0, time.monotonic()
+        self._looked, self._heard, self._moved = 0.0, time.monotonic(), time.monotonic()
+        self._why, self._told_why = "", ""
 
     def add(self, document: Record) -> None:
         self._open[document["id"]] = document
@@ -80,11 +83,23 @@ class Waiting:
     def _ask(self) -> None:
         try:
             found = {one["id"]: one for one in _still_open(self._open)}
-            self._open = {id: found.get(id) or _last_of(one) for id, one in self._open.items()}
+            before, self._open = self._open, {id: found.get(id) or _last_of(one) for id, one in self._open.items()}
             self._heard = time.monotonic()
+            self._wonder(before)
         except ServerAway:
             if time.monotonic() - self._heard > _PATIENCE:
                 raise
+
+    def _wonder(self, before: dict[int, Record]) -> None:
+        """Why nothing moves: the first of them is asked."""
+        now = time.monotonic()
+        if not before or any(before.get(id) != one or one["processing_status"] == "processing" for id, one in self._open.items()):
+            self._moved, self._why = now, ""
+        elif now - self._moved > _STILL:
+            self._moved, self._why = now, _why(self._open[min(self._open)])
+            if self._why != self._told_why and not self.bars.live:
+                self.bars.say(self._why)
+                self._told_why = self._why
 
     def _tell(self, document: Record) -> None:
         status = document["processing_status"]
@@ -110,6 +125,8 @@ class Waiting:
             rows.append(_row(f"{len(self.ended):,} of {count(self._total, 'document')}", done, _counts(at_work), most))
         if time.monotonic() - self._heard > 2:
             rows.append(clip("the server does not answer; waiting for it", most))
+        elif self._why:
+            rows += [clip(line, most) for line in wrapped(self._why)]
         return [clip(above, most), *rows] if above else rows
 
 
@@ -140,6 +157,23 @@ def _still_open(wanted: dict[int, Record]) -> Iterable[Record]:
         if page["next"] is None or page["next"] <= min(wanted):
             return
         filters["before"] = page["next"]
+
+
+def _why(document: Record) -> str:
+    """What the engine says of its job, or of the one that this waits for; nothing to those who may not ask."""
+    told, job = "", str(document["job_id"])
+    try:
+        for _ in range(3):
+            found = ask("GET", f"/jobs/{job}/explain")
+            remedy = "start one with `kg work`" if found["reason"] == "no_worker" else found["remedy"]
+            told = f"{safe(document['name'])} waits: {found['text']}" + (f"; {remedy}" if remedy else "")
+            others = [one.removeprefix("job:") for one in (*found["waits_for"], *found["holders"]) if one.startswith("job:")]
+            if not others:
+                break
+            job = others[0]
+    except KgError:
+        pass  # of that one nothing is known
+    return told
 
 
 def _last_of(document: Record) -> Record:
