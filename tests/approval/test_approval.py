@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from datetime import timedelta
 from typing import Any
 
@@ -175,6 +176,24 @@ def test_an_estimator_that_fails_or_is_wrong(database: str) -> None:
             info = jobs[how].info()
             assert info.status == "awaiting_approval" and info.estimate is not None and info.estimate.failed
             assert words in info.estimate.warnings[0]
+
+
+def test_a_drain_waits_for_an_estimate_that_was_not_taken_yet(database: str) -> None:
+    """Somebody held the job's row when its estimate ended: the sweep takes it. Seen red: it was `pending` after the drain."""
+    with Lanework(database, allow_unsafe=True, sweep=0.2) as app, psycopg.connect(database) as holder:
+
+        @app.job(approval="always")
+        def work(ctx: Context) -> None: ...
+
+        @work.estimator(max_tries=1, timeout=5)
+        async def guess(ctx: Context) -> Estimate:
+            holder.execute("select from lanework.jobs where id = %s for update", [job.id])
+            threading.Timer(0.5, holder.rollback).start()
+            return Estimate(low=1.0)
+
+        job = work.submit()
+        testing.drain(app)
+        assert job.info().status == "awaiting_approval"
 
 
 def test_an_estimator_may_snooze(database: str) -> None:
