@@ -113,7 +113,7 @@ def _killed(dsn: str, folder: Path, **how: int) -> None:
 
 
 def test_kills_in_the_middle_of_documents(database: str, tmp_path: Path) -> None:
-    _killed(database, tmp_path, documents=9, kills=2, seed=11)
+    _killed(database, tmp_path, documents=7, kills=2, seed=11)
 
 
 @pytest.mark.chaos

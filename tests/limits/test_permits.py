@@ -318,7 +318,7 @@ def test_whoever_comes_behind_others_asks_nobody(database: str, other: Other, mo
         return take_permits(worker, call, state, asks)
 
     monkeypatch.setattr(pool, "take_permits", take)
-    monkeypatch.setattr(pool, "ASK_S", 5.0)
+    monkeypatch.setattr(pool, "ASK_S", 2.0)
 
     async def main() -> None:
         async def use(n: int) -> int:
@@ -331,7 +331,7 @@ def test_whoever_comes_behind_others_asks_nobody(database: str, other: Other, mo
         for n in range(1, 20):
             rest.append(asyncio.create_task(use(n)))
             await asyncio.sleep(0.02)  # in which each could ask for itself
-        others = (time.monotonic() - begun) // 5.0 + 1
+        others = (time.monotonic() - begun) // 2.0 + 1
         assert len(asked) - before <= others, f"19 callers have asked for {asked}"
         held.__exit__(None, None, None)
         assert await asyncio.gather(first, *rest) == list(range(20))

@@ -90,7 +90,7 @@ def test_one_slot_keeps_the_order(site: Site) -> None:
 
 @pytest.mark.timeout(180)
 def test_slots_are_exact(site: Site) -> None:
-    slots(site, seed=10, workers=4, rounds=6, jobs=250)
+    slots(site, seed=10, workers=4, rounds=5, jobs=160)
 
 
 @pytest.mark.chaos

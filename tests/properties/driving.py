@@ -19,7 +19,7 @@ MARKS = [pytest.mark.chaos] if CHAOS else [pytest.mark.long]
 # The same examples in every `make test`; new ones in `make chaos`.
 MODERATE = settings(
     derandomize=not CHAOS,
-    max_examples=1000 if CHAOS else 36,
+    max_examples=1000 if CHAOS else 28,
     stateful_step_count=80 if CHAOS else 40,
     deadline=None,
     suppress_health_check=list(HealthCheck),
