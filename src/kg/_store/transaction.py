@@ -11,6 +11,8 @@ from psycopg import errors as pg
 
 from kg._store.verb import Verb
 from lanework import Context, Lanework
+from lanework._steps import refused
+from lanework._store.claims import Held
 from lanework._store.verb import arun, arun_all, origin, storable, translated
 from lanework._transactions import AsyncTransaction
 from lanework.outcomes import Finished, ItemError
@@ -64,6 +66,14 @@ async def once(work: Lanework, act: Callable[[Transaction], Awaitable[T]]) -> T:
             if not left:
                 raise
     raise AssertionError("unreachable")
+
+
+async def fenced_alone(ctx: Context, make: Callable[[Held], Verb[tuple[bool, T]]], what: str) -> T:
+    """One statement that looks at the job's fence itself, and says whether it holds."""
+    holds, found = await (await ctx._link.adatabase()).run(make(ctx._held))
+    if not holds:
+        raise refused(ctx, what)
+    return found
 
 
 async def fenced(ctx: Context, act: Callable[[Block], Awaitable[T]], timeout: float = 60.0) -> T:

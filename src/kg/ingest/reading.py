@@ -8,16 +8,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from kg._store import documents as documents_store
 from kg._store import ingestion as store
-from kg._store.transaction import Block, fenced
+from kg._store.transaction import Block, fenced, fenced_alone
 from kg.errors import KgError
 from kg.ingest.pipeline import Pipeline
 from kg.ingest.refusal import Refusal, asked_again
 from kg.parts import Chunk, Chunker, Parsed
 from lanework import Context, Lanework
-from lanework._steps import refused
 from lanework.retries import classify
 
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
@@ -131,11 +131,8 @@ class Reader:
 
 async def stage(ctx: Context, subject: Subject, status: str, stage: str) -> None:
     """What a run is at now, for all to see."""
-    database = await ctx._link.adatabase()
-    holds, found = await database.run(store.stage_document(ctx._held, subject.id, subject.version, status, stage))
-    if not holds:
-        raise refused(ctx, "the stage of its document")
-    if found is None:
+    verb = partial(store.stage_document, id=subject.id, version=subject.version, status=status, stage=stage)
+    if await fenced_alone(ctx, verb, "the stage of its document") is None:
         raise Superseded
     ctx.progress(0.0, stage, stage=stage)
 

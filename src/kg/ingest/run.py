@@ -71,11 +71,7 @@ class Run:
         self._space = await self._work._arun(use_space(self._embed.name, self._embed.dimensions))
 
         async def act(tx: Block) -> Arrangement:
-            ontology, sources = await tx.run_all(
-                [store.claim_document(subject.id, subject.version), store.list_sources(subject.id)]
-            )
-            if ontology is None:
-                raise Superseded
+            _, sources = await self._claim(tx)
             found = arrange(subject, pieces, sources)
             await tx.run(store.begin_chunks(subject.id, subject.version, chunks=len(pieces), done=len(found.kept)))
             return found
@@ -85,12 +81,13 @@ class Run:
     async def _fenced(self, within: Callable[[Block, Any], Awaitable[T]], vectors: Any) -> T:
         return await fenced(self._ctx, lambda tx: within(tx, vectors))
 
-    async def _claim(self, tx: Block) -> int:
-        """The document's ontology, with the document held: nobody deletes or replaces it before this commit."""
-        ontology: int | None = await tx.run(store.claim_document(self._subject.id, self._subject.version))
+    async def _claim(self, tx: Block) -> tuple[int, list[Any]]:
+        """The document's ontology and its sources, with the document held: nobody deletes or replaces it before this commit."""
+        subject = self._subject
+        ontology, sources = await tx.run_all([store.claim_document(subject.id, subject.version), store.list_sources(subject.id)])
         if ontology is None:
             raise Superseded
-        return ontology
+        return ontology, sources
 
     # -- the end ---------------------------------------------------------------------------------------------------------
 
@@ -122,8 +119,7 @@ class Run:
         return await tx.finish({"document": subject.id, "version": subject.version, **(duplicate or told)}, errors)
 
     async def _replace(self, tx: Block, vectors: Any) -> None:
-        ontology = await self._claim(tx)
-        sources = await tx.run(store.list_sources(self._subject.id))
+        ontology, sources = await self._claim(tx)
         found = arrange(self._subject, self._pieces, sources)
         if found.gone:
             await self._pipeline.graph.drop(tx.connection, ontology, found.gone, vectors, self._space)
